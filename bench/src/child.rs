@@ -1,4 +1,4 @@
-//! Children on one processor each, and what they used.
+//! Runs children on one processor each, and measures their resources.
 
 use std::fs::File;
 use std::io;
@@ -11,26 +11,24 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// What a child did and what it cost.
+/// The output and the cost of a child.
 #[derive(Debug, Clone)]
 pub struct Ended {
-    /// What it wrote to standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
     pub stderr: String,
-    /// How it failed, when it did.
+    /// How the child failed, if it did.
     pub failure: Option<String>,
-    /// User and system time together, of all its threads, in µs.
+    /// User and system time of all threads, in µs.
     pub cpu_us: f64,
-    /// Its peak resident memory in bytes. The kernel starts this from the memory
-    /// of the process that started it, so it is never below [`memory_floor`].
+    /// Peak resident memory in bytes. The kernel starts from the memory of the parent process, so
+    /// this is never below [`memory_floor`].
     pub memory_bytes: u64,
 }
 
 /// The processors that this process may use.
 ///
 /// # Errors
-/// What the kernel says.
+/// The error of the kernel.
 pub fn processors() -> io::Result<Vec<usize>> {
     let set = sched_getaffinity(None)?;
     Ok((0..CpuSet::MAX_CPU)
@@ -41,14 +39,14 @@ pub fn processors() -> io::Result<Vec<usize>> {
 /// Moves this thread to one processor; children that it starts begin there.
 ///
 /// # Errors
-/// What the kernel says.
+/// The error of the kernel.
 pub fn pin(cpu: usize) -> io::Result<()> {
     let mut set = CpuSet::new();
     set.set(cpu);
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Peak resident memory of this process in bytes, 0 when it cannot be read.
+/// Peak resident memory of this process in bytes; 0 if it cannot be read.
 pub fn memory_floor() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -56,11 +54,11 @@ pub fn memory_floor() -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// Runs a command to its end, or kills it after `longest`. Its output goes
-/// through files in `folder`, so that this process sleeps meanwhile.
+/// Runs a command to its end, or kills it after `longest`. Its output goes to files in `folder`,
+/// so that this process sleeps meanwhile.
 ///
 /// # Errors
-/// When it cannot be started or waited for.
+/// If the command cannot be started or waited for.
 pub fn run(mut command: Command, folder: &Path, longest: Duration) -> io::Result<Ended> {
     let (stdout, stderr) = (folder.join("stdout"), folder.join("stderr"));
     let mut child = command
@@ -100,14 +98,14 @@ pub fn run(mut command: Command, folder: &Path, longest: Duration) -> io::Result
     })
 }
 
-/// Reaps a child together with what it used, which no safe interface gives.
+/// Reaps a child and returns its resource usage, for which there is no safe interface.
 #[allow(unsafe_code)]
 fn wait(pid: Pid) -> io::Result<(libc::c_int, libc::rusage)> {
     let mut status = 0;
     let mut used = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     loop {
-        // SAFETY: Both pointers are to live values of the types that the call
-        // writes, and the child is ours and was not reaped before.
+        // SAFETY: Both pointers are to live values of the types that the call writes, and the child
+        // belongs to this process and was not reaped before.
         let reaped =
             unsafe { libc::wait4(pid.as_raw_pid(), &raw mut status, 0, used.as_mut_ptr()) };
         if reaped == pid.as_raw_pid() {
@@ -137,8 +135,8 @@ mod tests {
     }
 
     #[test]
-    fn a_child_brings_its_output_its_failure_and_its_cost() {
-        // Method: a shell that talks, computes a little and fails.
+    fn output_failure_and_cost_of_a_child_are_returned() {
+        // Method: a shell that prints, computes a little and fails.
         let script =
             "echo out; echo err >&2; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 3";
         let ended = shell(script, Duration::from_secs(60));
@@ -151,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_without_end_is_ended() {
+    fn a_child_beyond_the_time_limit_is_killed() {
         // Method: a sleep far beyond the limit.
         let ended = shell("exec sleep 600", Duration::from_millis(100));
         assert!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What a command line gives.
+/// A parsed command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct CommandLine {
     usage: &'static str,
@@ -57,13 +57,13 @@ impl CommandLine {
         self.values.get(flag).map_or(&[], Vec::as_slice)
     }
 
-    /// The last value of a flag; `usual` if it was not given.
+    /// The last value of a flag; `default` if it was not given.
     ///
     /// # Errors
     /// The usage, if it cannot be read.
-    pub fn value<T: FromStr>(&self, flag: &str, usual: T) -> Result<T, String> {
+    pub fn value<T: FromStr>(&self, flag: &str, default: T) -> Result<T, String> {
         let Some(text) = self.all(flag).last() else {
-            return Ok(usual);
+            return Ok(default);
         };
         let value = text.parse();
         value.map_err(|_| format!("{flag} {text} cannot be read: {}", self.usage))
@@ -72,13 +72,13 @@ impl CommandLine {
     /// The program that a flag names, with its full path.
     ///
     /// # Errors
-    /// The usage, if it is not given or is no file.
+    /// The usage, if the flag is missing or does not name a file.
     pub fn program(&self, flag: &str) -> Result<PathBuf, String> {
         let path: String = self.value(flag, String::new())?;
-        let found_path = std::fs::canonicalize(&path)
+        std::fs::canonicalize(&path)
             .ok()
-            .filter(|path| path.is_file());
-        found_path.ok_or_else(|| format!("{flag} names no program, build it first: {}", self.usage))
+            .filter(|path| path.is_file())
+            .ok_or_else(|| format!("{flag} names no program, build it first: {}", self.usage))
     }
 
     /// Whether no words were given, or one of them is a part of `name`.
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_refused_with_the_usage() {
-        // Method: an unknown flag, a flag without its value, one that is no number, no program.
+        // Method: an unknown flag, a flag without its value, an invalid number, a missing program.
         for text in ["--seed 1", "--runs"] {
             assert!(read(text).unwrap_err().contains("usage: x"), "{text}");
         }

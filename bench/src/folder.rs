@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// Makes `abx-NAME-PID` among the temporary files.
+    /// Creates `abx-NAME-PID` in the directory of temporary files.
     ///
     /// # Errors
-    /// What the file system reports.
+    /// The error of the file system.
     pub fn new(name: &str) -> io::Result<Folder> {
         let path = std::env::temp_dir().join(format!("abx-{name}-{}", std::process::id()));
         std::fs::create_dir(&path)?;
         Ok(Folder(path))
     }
 
-    /// Where it is.
+    /// The path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0

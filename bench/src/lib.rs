@@ -1,4 +1,4 @@
-//! What the programs of this folder share: children on a processor of their own, temporary
+//! Shared code of the programs in this folder: children on a separate processor, temporary
 //! folders, and command lines.
 
 pub mod child;

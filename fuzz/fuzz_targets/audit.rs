@@ -1,4 +1,4 @@
-//! Feeds chance to the reader of other tools' reports; see `abx_fuzz::audit`.
+//! Fuzzes the reader of other tools' reports; see `abx_fuzz::audit`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|text: &str| abx_fuzz::audit::any_text(text));

@@ -1,4 +1,4 @@
-//! Feeds chance to the client's side; see `abx_fuzz::wire::http1`.
+//! Fuzzes the client's side; see `abx_fuzz::wire::http1`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| abx_fuzz::wire::http1::client(data));

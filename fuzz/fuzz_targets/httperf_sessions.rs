@@ -1,4 +1,4 @@
-//! Feeds chance to the reader of files of sessions; see `abx_classic::httperf::fuzz`.
+//! Fuzzes the reader of files of sessions; see `abx_classic::httperf::fuzz`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

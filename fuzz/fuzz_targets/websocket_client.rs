@@ -1,4 +1,4 @@
-//! Feeds chance to the client's side of a WebSocket; see `abx_fuzz::wire::websocket`.
+//! Fuzzes the client's side of a WebSocket; see `abx_fuzz::wire::websocket`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| abx_fuzz::wire::websocket::client(data));

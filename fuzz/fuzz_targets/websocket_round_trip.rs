@@ -1,4 +1,4 @@
-//! Sends messages of chance through both sides of a WebSocket; see `abx_fuzz::wire::websocket`.
+//! Sends random messages through both sides of a WebSocket; see `abx_fuzz::wire::websocket`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| abx_fuzz::wire::websocket::round_trip(data));

@@ -1,5 +1,5 @@
-//! Bodies of fuzz targets that need no more than what a crate shows. They stand beside the
-//! tests of their crates, which call them too.
+//! Bodies of fuzz targets that only use the public interface of a crate. They are next to the
+//! tests of their crates, which also call them.
 
 #[path = "../../crates/abx-audit/tests/audit/fuzz.rs"]
 pub mod audit;

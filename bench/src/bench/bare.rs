@@ -2,13 +2,12 @@
 //!
 //!     bench bare ADDRESS PATH CONNECTIONS SECONDS RESPONSE_BYTES keep|close PIPELINE asleep|awake
 //!
-//! It knows beforehand how many bytes each response has, head included, counts
-//! them and looks at nothing. It reads no clock per request, keeps no times and
-//! no outcomes. Bodies are copied out of the kernel, as any client must that
-//! wants to see them. Asleep it sleeps while no response is there; awake it looks again
-//! at once, so that the server wakes nobody up. Prints `requests N failures N silent N
-//! awake_us N seconds S`, where `silent` are connections that got no response, and
-//! `awake_us` the time between looks that found nothing.
+//! It knows the size of each response in advance, head included, and only counts bytes. It reads
+//! no clock per request, and keeps no times and no outcomes. Bodies are copied out of the kernel,
+//! as by any client that reads them. Asleep, it sleeps while there is no response; awake, it polls,
+//! so that the server does not have to wake it. Prints `requests N failures N silent N awake_us N
+//! seconds S`, where `silent` is the number of connections without a response, and `awake_us` the
+//! time of polls without a result.
 
 use std::error::Error;
 use std::io::Write;
@@ -21,7 +20,7 @@ use crate::exchange::{Connection, Exchange, Response};
 
 const EVENTS_MAX: usize = 512;
 const BUFFER_BYTES: usize = 256 * 1024;
-/// How long a wait lasts when no response comes: the end may be late by this much.
+/// The longest wait without a response, by which the end may be late.
 const WAIT_MAX: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
@@ -38,7 +37,7 @@ struct Bare {
     connections: Vec<Connection>,
     requests: u64,
     failures: u64,
-    /// How long it waited without sleeping.
+    /// The time waited without sleeping.
     awake: Duration,
 }
 
@@ -67,7 +66,7 @@ pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let mut bare = Bare {
         exchange: Exchange {
             address: address.parse()?,
-            // As many requests as one connection has in flight, sent and awaited together.
+            // All requests that a connection has in flight are sent and awaited together.
             request: format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{close}\r\n")
                 .repeat(pipeline)
                 .into_bytes(),
@@ -123,7 +122,7 @@ impl Bare {
         Ok(())
     }
 
-    /// The same without sleep, and with two looks at the clock for each wait.
+    /// Loads the server without sleeping, with one reading of the clock per wait.
     fn load_awake(&mut self, end: Instant) -> Result<(), Box<dyn Error>> {
         let mut buffer = vec![0_u8; BUFFER_BYTES];
         let mut room = [const { MaybeUninit::uninit() }; EVENTS_MAX];
@@ -144,7 +143,7 @@ impl Bare {
         Ok(())
     }
 
-    /// Takes what is there; asks again when the response is whole.
+    /// Receives bytes, and sends the next request after a complete response.
     fn receive(&mut self, index: usize, buffer: &mut [u8]) -> Result<(), Box<dyn Error>> {
         match self.connections[index].receive(buffer) {
             Response::Part => Ok(()),

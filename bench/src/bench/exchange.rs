@@ -1,4 +1,4 @@
-//! One connection of a bare loop: a request is bytes, and a response a number of them.
+//! A connection of a bare loop: the request is fixed bytes, the response a number of bytes.
 
 use std::error::Error;
 use std::net::{SocketAddr, TcpStream};
@@ -7,39 +7,39 @@ use std::os::fd::OwnedFd;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::net::{RecvFlags, SendFlags};
 
-/// What is the same for all connections.
+/// The request and response of all connections.
 pub struct Exchange {
     pub address: SocketAddr,
-    /// What is sent by one call.
+    /// The bytes that are sent by one call.
     pub request: Vec<u8>,
-    /// Bytes of the response to it, head included.
+    /// The size of the response to the request, head included.
     pub response_bytes: usize,
 }
 
 /// One connection with at most one exchange in progress.
 pub struct Connection {
     stream: TcpStream,
-    /// Bytes of the response that have not come yet.
+    /// Bytes of the response that have not arrived yet.
     missing: usize,
-    /// Whether it ever had a whole response.
+    /// Whether the connection ever received a complete response.
     pub has_responded: bool,
 }
 
-/// What a receive amounted to.
+/// The result of a receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Response {
     Whole,
     Part,
-    /// An end too early, a break, or more bytes than were asked for.
+    /// An early end, an error, or more bytes than expected.
     Broken,
 }
 
 impl Connection {
-    /// Connects, which does not wait on this machine, and has `epoll` tell of it
-    /// by the number `index`, at each edge.
+    /// Connects, which does not block on one machine, and registers the connection with `epoll`
+    /// under the number `index`, edge-triggered.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The error of the kernel.
     pub fn open(
         exchange: &Exchange,
         epoll: &OwnedFd,
@@ -59,7 +59,7 @@ impl Connection {
     /// Sends the request.
     ///
     /// # Errors
-    /// What the kernel says, also that it does not take all of it.
+    /// The error of the kernel, or if it does not accept the complete request.
     pub fn send(&mut self, exchange: &Exchange) -> Result<(), Box<dyn Error>> {
         let sent = rustix::net::send(&self.stream, &exchange.request, SendFlags::NOSIGNAL)?;
         if sent < exchange.request.len() {
@@ -69,7 +69,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes what is there.
+    /// Receives all available bytes.
     pub fn receive(&mut self, buffer: &mut [u8]) -> Response {
         loop {
             match rustix::net::recv(&self.stream, &mut *buffer, RecvFlags::DONTWAIT) {

@@ -1,4 +1,4 @@
-//! The load generators: how each is asked for the same load, and how its report is read.
+//! The load generators: their command lines for the same load, and how their reports are read.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::peers::{self, Peer};
 use crate::reports::{self, Report};
 
-/// What every generator is asked for.
+/// The load that every generator has to generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
     pub name: &'static str,
@@ -18,15 +18,15 @@ pub struct Load {
     pub keep_alive: bool,
     /// Requests in flight on each connection: pipelines, or streams of HTTP/2.
     pub pipeline: usize,
-    /// Whether requests are made in HTTP/2, without TLS.
+    /// Whether requests use HTTP/2, without TLS.
     pub http2: bool,
-    /// Requests per second; `None` for as fast as answers come.
+    /// Requests per second; `None` for a closed loop.
     pub rate: Option<u32>,
-    /// How long, in seconds; more where the making of connections takes its part.
+    /// The duration in seconds; longer if opening the connections takes a while.
     pub seconds: u64,
 }
 
-/// The loads of a whole benchmark.
+/// The loads of a complete benchmark.
 pub const LOADS: [Load; 9] = [
     load("87 B, 50 kept connections", 87, 50, true, 2),
     load("87 B, 1,000 kept connections", 87, 1_000, true, 2),
@@ -52,7 +52,7 @@ pub const LOADS: [Load; 9] = [
         rate: Some(20_000),
         ..load("87 B, 50 connections, 20,000/s", 87, 50, true, 2)
     },
-    // The last, since it leaves tens of thousands of closed connections behind for a minute.
+    // Last, because it leaves tens of thousands of closed connections behind for a minute.
     load("87 B, 50 connections, one per request", 87, 50, false, 2),
 ];
 
@@ -80,42 +80,42 @@ const fn load(
 pub enum Generator {
     /// The bare loop of this folder.
     Bare,
-    /// The same without sleep.
+    /// The bare loop without sleeping.
     BareAwake,
     /// The bare loop at a constant rate, asleep until each request is due.
     Paced,
-    /// The same, awake for the last [`AWAKE_US`] before each one.
+    /// The paced bare loop, awake for the last [`AWAKE_US`] before each request.
     PacedAwake,
     Abx,
-    /// The same with two threads, for the cost of a second one.
+    /// abx with two threads, for the cost of the second one.
     AbxTwo,
     Wrk,
     Ab,
     /// The generator of nghttp2.
     H2load,
     Oha,
-    /// One that was found on the PATH.
+    /// A generator found on the PATH.
     Peer(Peer),
 }
 
-/// About what it takes a virtual machine's thread to wake up, in microseconds.
+/// The approximate time in which a thread of a virtual machine wakes up, in microseconds.
 const AWAKE_US: &str = "30";
 
-/// Where the programs are, and what they load.
+/// The programs, and the servers that they load.
 pub struct Setup {
     pub abx: PathBuf,
-    /// This program, which has the bare loops.
+    /// This program, which contains the bare loops.
     pub own: PathBuf,
     pub oha: PathBuf,
-    /// Where scripts for wrk may be written.
+    /// The folder for scripts.
     pub folder: PathBuf,
     pub address: SocketAddr,
-    /// Where it speaks HTTP/2.
+    /// The address for HTTP/2.
     pub http2_address: SocketAddr,
 }
 
 impl Setup {
-    /// What is asked for under a load.
+    /// The URL of a load.
     fn url(&self, load: &Load) -> String {
         let address = if load.http2 {
             self.http2_address
@@ -127,7 +127,7 @@ impl Setup {
 }
 
 impl Generator {
-    /// All but the peers.
+    /// All generators except the peers.
     const OWN_AND_RIVALS: [Generator; 10] = [
         Generator::Bare,
         Generator::BareAwake,
@@ -141,7 +141,7 @@ impl Generator {
         Generator::Oha,
     ];
 
-    /// All that this machine has.
+    /// All generators on this machine.
     pub fn all() -> impl Iterator<Item = Generator> {
         let peers = Peer::found().map(Generator::Peer);
         Generator::OWN_AND_RIVALS.into_iter().chain(peers)
@@ -164,7 +164,7 @@ impl Generator {
         }
     }
 
-    /// Those that abx is held against.
+    /// The generators with which abx is compared.
     pub const RIVALS: [Generator; 4] = [
         Generator::Wrk,
         Generator::Ab,
@@ -180,8 +180,8 @@ impl Generator {
         }
     }
 
-    /// Whether it has a row under this load: each bare loop has its loads, and a second
-    /// thread is of interest only where the first one has time left.
+    /// Whether the generator has a row for this load: each bare loop is for certain loads, and a
+    /// second thread only matters if the first one has time left.
     pub fn takes_part(self, load: &Load) -> bool {
         match self {
             Generator::Bare | Generator::BareAwake => load.rate.is_none() && !load.http2,
@@ -190,7 +190,7 @@ impl Generator {
         }
     }
 
-    /// Why it cannot make this load, when it cannot.
+    /// Why the generator cannot generate this load, if it cannot.
     pub fn refusal(self, load: &Load) -> Option<&'static str> {
         match self {
             Generator::Wrk | Generator::Ab if load.rate.is_some() => Some("it has no rate"),
@@ -207,7 +207,7 @@ impl Generator {
         }
     }
 
-    /// The command line that says which version it is.
+    /// The command line that prints the version.
     pub fn version(self, setup: &Setup) -> Option<Command> {
         let (program, flag) = match self {
             Generator::Bare | Generator::BareAwake | Generator::Paced | Generator::PacedAwake => {
@@ -225,7 +225,7 @@ impl Generator {
         Some(command)
     }
 
-    /// The command line that makes `load`; answers are `response_bytes` long, head included.
+    /// The command line for `load`; responses have `response_bytes`, head included.
     pub fn command(self, setup: &Setup, load: &Load, response_bytes: usize) -> Command {
         let url = setup.url(load);
         let connections = load.connections.to_string();
@@ -244,14 +244,14 @@ impl Generator {
                 Path::new("wrk"),
                 &["-t", "1", "-c", c, "-d", d, "--timeout", "10s"],
             ),
-            // Its time limit brings a limit of 50,000 requests, unless a higher one
-            // follows, for which it takes address space at once.
+            // Its time limit sets a limit of 50,000 requests, unless a higher one
+            // follows, for which it reserves address space.
             Generator::Ab => (
                 Path::new("ab"),
                 &["-q", "-t", &seconds, "-n", "10000000", "-c", c],
             ),
             Generator::H2load => (Path::new("h2load"), &["-t", "1", "-c", c, "-D", &seconds]),
-            // -w: what is in flight at the end is no failure.
+            // -w: requests in flight at the end are not failures.
             Generator::Oha => (
                 &setup.oha,
                 &[
@@ -295,7 +295,7 @@ impl Generator {
         command
     }
 
-    /// What it is told of connections, pipelines, rates and threads.
+    /// The flags for connections, pipelines, rates and threads.
     fn shape(self, setup: &Setup, load: &Load) -> Vec<String> {
         let mut flags: Vec<String> = Vec::new();
         let mut add = |words: &[&str]| flags.extend(words.iter().map(|&word| word.to_owned()));
@@ -320,7 +320,7 @@ impl Generator {
             match self {
                 Generator::Abx | Generator::AbxTwo => add(&["-r", &rate.to_string()]),
                 Generator::Oha => add(&["-q", &rate.to_string()]),
-                // It takes a rate for each connection.
+                // Its rate is per connection.
                 Generator::H2load => {
                     add(&["--rps", &(rate as usize / load.connections).to_string()]);
                 }
@@ -329,13 +329,14 @@ impl Generator {
         }
         if load.pipeline > 1 {
             let script = setup.folder.join("pipeline.lua");
-            let (many, count) = if load.http2 {
-                ("--streams", load.pipeline.to_string())
+            let count = load.pipeline.to_string();
+            let flag = if load.http2 {
+                "--streams"
             } else {
-                ("--pipeline", load.pipeline.to_string())
+                "--pipeline"
             };
             match self {
-                Generator::Abx => add(&[many, &count]),
+                Generator::Abx => add(&[flag, &count]),
                 Generator::H2load => add(&["-m", &count]),
                 Generator::Oha => add(&["-p", &count]),
                 Generator::Wrk => add(&["-s", &script.to_string_lossy()]),
@@ -345,7 +346,7 @@ impl Generator {
         flags
     }
 
-    /// Reads what it printed; `None` when a figure is missing.
+    /// Reads the output; `None` if a figure is missing.
     pub fn report(self, text: &str) -> Option<Report> {
         match self {
             Generator::Bare | Generator::BareAwake | Generator::Paced | Generator::PacedAwake => {
@@ -361,17 +362,17 @@ impl Generator {
     }
 }
 
-/// Writes what some of the generators take from files: `pipeline.lua` and `k6.js`.
+/// Writes the scripts of some generators: `pipeline.lua` and `k6.js`.
 ///
 /// # Errors
-/// When the folder cannot be written to.
+/// If the scripts cannot be written.
 pub fn write_scripts(setup: &Setup, load: &Load) -> std::io::Result<()> {
     let url = setup.url(load);
     std::fs::write(setup.folder.join("pipeline.lua"), pipeline_script(load))?;
     std::fs::write(setup.folder.join("k6.js"), peers::k6_script(load, &url))
 }
 
-/// What makes wrk send so many requests at once.
+/// The script with which wrk pipelines requests.
 fn pipeline_script(load: &Load) -> String {
     format!(
         "local all\ninit = function()\n  local one = wrk.format(nil, '/{}')\n  \
@@ -398,7 +399,7 @@ mod tests {
 
     #[test]
     fn failures_in_a_report_are_counted() {
-        // Method: a report of each tool with failures of every kind that it tells apart.
+        // Method: a report of each tool with all kinds of failures that it distinguishes.
         let wrk = "  33077 requests in 1.01s, 10.19MB read\n  Socket errors: connect 1, read 2, \
                    write 3, timeout 4\n  Non-2xx or 3xx responses: 77\nRequests/sec:  32741.40\n";
         assert_eq!(
@@ -430,8 +431,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_waited_awake_is_read_where_it_is_told() {
-        // Method: both that tell it.
+    fn the_time_waited_awake_is_read_from_reports_that_have_it() {
+        // Method: both tools that report it.
         let bare = "requests 10 failures 1 silent 2 awake_us 7 seconds 2.5\n";
         let awake = Generator::BareAwake.report(bare).unwrap().awake_us;
         assert_eq!(awake, Some(7.0));
@@ -441,8 +442,8 @@ mod tests {
     }
 
     #[test]
-    fn the_lateness_of_sends_is_read_where_it_is_told() {
-        // Method: both that tell it, with other figures around it.
+    fn the_lateness_of_requests_is_read_from_reports_that_have_it() {
+        // Method: both tools that report it, among other figures.
         let late = Some(Late {
             median_us: 1.5,
             p99_us: 30.0,
@@ -457,7 +458,7 @@ mod tests {
 
     #[test]
     fn a_report_without_its_figures_is_none() {
-        // Method: nothing, and other words.
+        // Method: empty output, and unrelated words.
         for generator in Generator::OWN_AND_RIVALS {
             assert_eq!(generator.report(""), None);
             assert_eq!(generator.report("Killed"), None);

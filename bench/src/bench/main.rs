@@ -1,17 +1,16 @@
-//! What abx costs as a load generator, beside other ones on the same nginx.
+//! The cost of abx as a load generator, compared with others on the same nginx.
 //!
 //!     bench --abx FILE [--oha FILE] [--json FILE] [--alternations N] [--load NAME]
 //!           [--only NAME]... [--quick]
 //!     bench bare|paced ...
 //!
-//! nginx runs on the first processor, one generator at a time on the last. In
-//! each alternation every generator runs once, and the next alternation starts
-//! with the next one; ratios pair the runs of one alternation, so drift of the
-//! machine hits both sides. A generator that is absent or cannot make a load is
-//! named with the reason; those of `peers.rs` are measured where they are found.
-//! `--quick` takes the first of the loads, three times; `--only abx --only wrk` leaves
-//! out the other generators, so that many alternations take little time. This measures
-//! and is no test: it ends well whatever the figures are.
+//! nginx runs on the first processor, one generator at a time on the last. In each alternation,
+//! every generator runs once, and the next alternation starts with the next generator. Ratios pair
+//! the runs of one alternation, so drift of the machine affects both sides. A generator that is
+//! absent or cannot generate a load is named with the reason; those of `peers.rs` are measured if
+//! they are installed. `--quick` runs the first load three times; `--only abx --only wrk` leaves
+//! out the other generators, so that many alternations take little time. This program measures and
+//! does not test: it succeeds whatever the figures are.
 
 mod bare;
 mod exchange;
@@ -38,7 +37,7 @@ use generators::{Generator, LOADS, Load, Setup};
 use server::Server;
 use summary::{Row, Run, Table};
 
-/// What a generator may need beside its connections.
+/// Descriptors that a generator may need in addition to its connections.
 const DESCRIPTORS_SPARE: u64 = 100;
 /// How much longer than its load a generator may take.
 const OVERTIME: Duration = Duration::from_secs(20);
@@ -49,7 +48,7 @@ struct Options {
     json: Option<PathBuf>,
     alternations: usize,
     loads: Vec<Load>,
-    /// Those that take part; all of them when it is empty.
+    /// The selected generators; empty for all.
     only: Vec<String>,
 }
 
@@ -62,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Every generator under every load, as tables and as JSON.
+/// Measures every generator under every load, and prints tables and JSON.
 fn compare(options: Options) -> Result<(), Box<dyn Error>> {
     let cpus = child::processors()?;
     let (Some(first), Some(last)) = (cpus.first(), cpus.last()) else {
@@ -87,22 +86,22 @@ fn compare(options: Options) -> Result<(), Box<dyn Error>> {
         http2_address: server.http2_address(),
     };
     let versions = versions(&setup, folder.path());
-    say(&format!(
+    print(&format!(
         "nginx on processor {first}, generators on processor {last}\n"
     ))?;
     let mut tables = Vec::new();
     for load in &options.loads {
         let table = measure(load, &options, &setup, &server, descriptors)?;
-        say(&table.text())?;
+        print(&table.text())?;
         tables.push(table);
     }
     let floor = child::memory_floor();
-    say(&format!(
+    print(&format!(
         "\nMemory is at least {:.1} MB by the way it is counted.\n\nGoals\n",
         floor as f64 / 1e6
     ))?;
     for table in &tables {
-        say(&table.goals())?;
+        print(&table.goals())?;
     }
     if let Some(path) = &options.json {
         let record = json!({
@@ -161,7 +160,7 @@ fn known_generator(name: String) -> Result<String, String> {
     }
 }
 
-/// Every generator in turn, as often as was asked for.
+/// Runs every generator in turn, in the requested number of alternations.
 fn measure(
     load: &Load,
     options: &Options,
@@ -199,7 +198,7 @@ fn measure(
     Ok(Table { load: *load, rows })
 }
 
-/// One run; the reason when it gave no figures.
+/// One run, or the reason why it gave no figures.
 fn run(
     generator: Generator,
     setup: &Setup,
@@ -219,7 +218,7 @@ fn run(
     let server_cpu_us = server_cpu_us()? - before_us;
     let report = match (ended.failure, generator.report(&ended.stdout)) {
         (None, Some(report)) => report,
-        // A generator may say by its exit code that some requests failed.
+        // A generator may report failed requests by its exit code.
         (Some(_), Some(report)) if report.failed > 0 => report,
         (None, None) => return Err("its report cannot be read".to_owned()),
         (Some(failure), _) => {
@@ -235,7 +234,7 @@ fn run(
     })
 }
 
-/// The first line of what each program says about itself.
+/// The first line of each program's version output.
 fn versions(setup: &Setup, folder: &Path) -> Value {
     let mut nginx = Command::new("nginx");
     nginx.arg("-v");
@@ -258,15 +257,15 @@ fn versions(setup: &Setup, folder: &Path) -> Value {
 /// Raises the soft limit to the hard one, which children inherit.
 fn raise_descriptors() -> io::Result<u64> {
     let hard = getrlimit(Resource::Nofile).maximum;
-    let both = Rlimit {
+    let limit = Rlimit {
         current: hard,
         maximum: hard,
     };
-    setrlimit(Resource::Nofile, both)?;
+    setrlimit(Resource::Nofile, limit)?;
     Ok(hard.unwrap_or(u64::MAX))
 }
 
-fn say(text: &str) -> io::Result<()> {
+fn print(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()

@@ -1,13 +1,12 @@
-//! The paced bare loop: the least that a client on epoll can do that sends each
-//! request at its own moment, as the limit for loads at a constant rate.
+//! The paced bare loop: the least that a client on epoll can do if it sends each request at its
+//! due time, as the limit for loads at a constant rate.
 //!
 //!     bench paced ADDRESS PATH CONNECTIONS SECONDS RESPONSE_BYTES RATE AWAKE_US
 //!
-//! It sleeps until the next request is due or a response comes, but for the last
-//! `AWAKE_US` microseconds before a request is due, in which it looks for responses
-//! without sleeping. Requests take the connection that was free for longest. Of
-//! answers it counts the bytes, as `bare` does; of its sends it keeps how late each
-//! one was. Prints `requests N failures N silent N seconds S late_p50_us T late_p99_us T`.
+//! It sleeps until the next request is due or a response arrives, except for the last `AWAKE_US`
+//! microseconds before a request is due, in which it polls. Requests use the connection that was
+//! free for longest. It counts the bytes of responses, as `bare` does, and records how late each
+//! request was. Prints `requests N failures N silent N seconds S late_p50_us T late_p99_us T`.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -22,9 +21,9 @@ use crate::exchange::{Connection, Exchange, Response};
 
 const EVENTS_MAX: usize = 512;
 const BUFFER_BYTES: usize = 256 * 1024;
-/// How long a wait lasts when nothing is due and no response comes.
+/// The longest wait if nothing is due and no response arrives.
 const WAIT_MAX: Duration = Duration::from_millis(50);
-/// How long answers may take behind the last send.
+/// How long responses may take after the last request.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 struct Paced {
@@ -33,13 +32,13 @@ struct Paced {
     connections: Vec<Connection>,
     /// Connections without an exchange in progress and since when, the longest-free one first.
     free: VecDeque<(usize, Instant)>,
-    /// Requests in all, each due at a multiple of `gap` from the start on.
+    /// The number of requests, which are due at multiples of `gap` after the start.
     requests_max: u64,
     gap: Duration,
     awake: Duration,
     requests: u64,
     failures: u64,
-    /// How late each send was, in nanoseconds: from when it was due and a connection was free.
+    /// How late each request was, in ns: since it was due and a connection was free.
     lateness: Vec<u128>,
 }
 
@@ -78,7 +77,7 @@ pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         failures: 0,
         lateness: Vec::with_capacity(usize::try_from(requests_max)?),
     };
-    // A thread's timers are otherwise late by up to 50 us on purpose.
+    // By default, the kernel delays the timers of a thread by up to 50 µs.
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
     for index in 0..connections.parse()? {
         let connection = Connection::open(&paced.exchange, &paced.epoll, index)?;
@@ -93,8 +92,8 @@ pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
     let (requests, failures) = (paced.requests, paced.failures);
     paced.lateness.sort_unstable();
     let late_us = |percent: usize| {
-        let place = paced.lateness.len() * percent / 100;
-        let late = paced.lateness.get(place).copied().unwrap_or(0);
+        let index = paced.lateness.len() * percent / 100;
+        let late = paced.lateness.get(index).copied().unwrap_or(0);
         late as f64 / 1e3
     };
     writeln!(
@@ -138,10 +137,10 @@ impl Paced {
                 tv_nsec: i64::from(wait.min(WAIT_MAX).subsec_nanos()),
             };
             let (events, _) = epoll::wait(&self.epoll, &mut room, Some(&wait))?;
-            let came = Instant::now();
+            let received_at = Instant::now();
             for event in events {
                 let index = usize::try_from(event.data.u64())?;
-                self.receive(index, came, &mut buffer)?;
+                self.receive(index, received_at, &mut buffer)?;
             }
         }
     }
@@ -151,11 +150,11 @@ impl Paced {
         (self.lateness.len() as u64) < self.requests_max
     }
 
-    /// Takes what is there; a whole response makes its connection free.
+    /// Receives bytes; a complete response frees its connection.
     fn receive(
         &mut self,
         index: usize,
-        came: Instant,
+        received_at: Instant,
         buffer: &mut [u8],
     ) -> Result<(), Box<dyn Error>> {
         match self.connections[index].receive(buffer) {
@@ -166,7 +165,7 @@ impl Paced {
                 self.connections[index] = Connection::open(&self.exchange, &self.epoll, index)?;
             }
         }
-        self.free.push_back((index, came));
+        self.free.push_back((index, received_at));
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! Load generators that are measured too where they are found on the PATH. They are
-//! never installed for it, and no goal is held against them.
+//! Load generators that are also measured if they are on the PATH. They are never installed for
+//! this, and no goal refers to them.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,7 +23,7 @@ pub enum Peer {
 }
 
 impl Peer {
-    /// All of them.
+    /// All peers.
     pub const ALL: [Peer; 6] = [
         Peer::Hey,
         Peer::Vegeta,
@@ -33,7 +33,7 @@ impl Peer {
         Peer::Gcannon,
     ];
 
-    /// Its name, which is its program's.
+    /// The name of the generator and of its program.
     pub fn name(self) -> &'static str {
         match self {
             Peer::Hey => "hey",
@@ -45,7 +45,7 @@ impl Peer {
         }
     }
 
-    /// Those that this machine has.
+    /// The peers on this machine.
     pub fn found() -> impl Iterator<Item = Peer> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         Peer::ALL.into_iter().filter(move |peer| {
@@ -53,7 +53,7 @@ impl Peer {
         })
     }
 
-    /// The words that have it say its version; hey and gcannon do not.
+    /// The argument that prints the version; hey and gcannon have none.
     pub fn version_words(self) -> Option<&'static str> {
         match self {
             Peer::Hey | Peer::Gcannon => None,
@@ -62,7 +62,7 @@ impl Peer {
         }
     }
 
-    /// Why it cannot make this load, when it cannot.
+    /// Why the generator cannot generate this load, if it cannot.
     pub fn refusal(self, load: &Load) -> Option<&'static str> {
         match self {
             Peer::Autocannon if !load.keep_alive => Some("it keeps its connections"),
@@ -73,7 +73,7 @@ impl Peer {
         }
     }
 
-    /// The command line that makes `load` on `url`; `folder` holds its script, if it has one.
+    /// The command line for `load` on `url`; `folder` contains its script, if it has one.
     pub fn command(self, load: &Load, url: &str, folder: &Path) -> Command {
         match self {
             Peer::Hey => hey(load, url),
@@ -85,7 +85,7 @@ impl Peer {
         }
     }
 
-    /// Reads what it printed; `None` when a figure is missing.
+    /// Reads the output; `None` if a figure is missing.
     pub fn report(self, text: &str) -> Option<Report> {
         match self {
             Peer::Hey => hey_report(text),
@@ -108,9 +108,9 @@ fn hey(load: &Load, url: &str) -> Command {
     let (connections, span) = (load.connections.to_string(), format!("{}s", load.seconds));
     let mut hey = command("hey", &["-t", "10", "-c", &connections, "-z", &span]);
     if let Some(rate) = load.rate {
-        // It takes a rate for each connection.
-        let each = f64::from(rate) / load.connections as f64;
-        hey.args(["-q", &each.to_string()]);
+        // Its rate is per connection.
+        let per_connection = f64::from(rate) / load.connections as f64;
+        hey.args(["-q", &per_connection.to_string()]);
     }
     if !load.keep_alive {
         hey.arg("-disable-keepalive");
@@ -150,8 +150,8 @@ fn hey_report(text: &str) -> Option<Report> {
 fn vegeta(load: &Load, url: &str) -> Command {
     let keep_alive = load.keep_alive;
     let connections = load.connections;
-    // It works in two programs, of which the shell sums up what they cost. Rate 0 is
-    // as fast as its workers go.
+    // It consists of two programs, whose costs the shell adds up. Rate 0 is as fast as its workers
+    // can send.
     let script = format!(
         "echo GET {url} | vegeta attack -duration {}s -timeout 10s -keepalive={keep_alive} \
          -rate {} -workers {connections} -max-workers {connections} -connections {connections} \
@@ -214,7 +214,7 @@ fn k6(folder: &Path) -> Command {
     k6
 }
 
-/// What k6 is told: it takes no load by flags alone that has a rate.
+/// The script of k6, which cannot generate a load with a rate from flags alone.
 pub fn k6_script(load: &Load, url: &str) -> String {
     let (connections, seconds) = (load.connections, load.seconds);
     let scenario = match load.rate {
@@ -271,7 +271,7 @@ fn autocannon_report(report: &Value) -> Option<Report> {
     let completed = report["2xx"].as_u64()?;
     Some(Report {
         completed,
-        // Those out of time are among the errors.
+        // Errors include timeouts.
         failed: report["non2xx"].as_u64()? + report["errors"].as_u64()?,
         per_second: completed as f64 / report["duration"].as_f64()?,
         silent: None,
@@ -313,8 +313,8 @@ mod tests {
 
     #[test]
     fn failures_in_a_peers_report_are_counted() {
-        // Method: a report of each, in the form that it prints or documents, with
-        // every kind of failure that it tells apart.
+        // Method: a report of each peer, as it prints or documents it, with all kinds of failures
+        // that it distinguishes.
         let reports = [
             (
                 Peer::Hey,

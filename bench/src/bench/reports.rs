@@ -1,34 +1,33 @@
-//! What generators print, read into the same figures; `None` where one is missing.
+//! Reads the output of generators into the same figures; `None` if a figure is missing.
 
 use serde_json::Value;
 
-/// What a generator says that it did.
+/// The figures that a generator reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// Correct responses, as far as the generator looks at them.
+    /// Correct responses, as far as the generator verifies them.
     pub completed: u64,
-    /// Everything else that it speaks of.
+    /// All other reported requests.
     pub failed: u64,
-    /// Requests per second, as it counts them itself.
+    /// Requests per second, as the generator counts them.
     pub per_second: f64,
-    /// Connections that never got a response; `None` when it does not tell.
+    /// Connections that never got a response; `None` if this is not reported.
     pub silent: Option<u64>,
-    /// How late its sends were; `None` when it does not tell.
+    /// How late requests were; `None` if this is not reported.
     pub late: Option<Late>,
-    /// Processor time in which it waited without sleeping, in µs; `None` when it does not tell.
+    /// CPU time spent waiting without sleeping, in µs; `None` if this is not reported.
     pub awake_us: Option<f64>,
 }
 
-/// How late sends were by the generator's own doing, in microseconds.
+/// How late the generator sent requests, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Late {
-    /// Half of them at most.
     pub median_us: f64,
-    /// 99 of 100 at most.
+    /// The 99th percentile.
     pub p99_us: f64,
 }
 
-/// A bare loop's, paced or not.
+/// Reads the output of a bare loop, paced or not.
 pub fn bare(text: &str) -> Option<Report> {
     let completed = number_after(text, "requests ")? as u64;
     Some(Report {
@@ -43,11 +42,11 @@ pub fn bare(text: &str) -> Option<Report> {
     })
 }
 
-/// abx's record.
+/// Reads the record of abx.
 pub fn abx(text: &str) -> Option<Report> {
     let record: Value = serde_json::from_str(text).ok()?;
     let completed = record["ok"].as_u64()?;
-    // A column of zeroes is left out.
+    // Columns of zeroes are left out.
     let slice = &record["blocks"][0]["loads"][0]["slices"];
     let count = |column: &str| slice[column][0].as_u64().unwrap_or(0);
     Some(Report {
@@ -63,7 +62,7 @@ pub fn abx(text: &str) -> Option<Report> {
     })
 }
 
-/// wrk's.
+/// Reads the report of wrk.
 pub fn wrk(text: &str) -> Option<Report> {
     let summary = text.lines().find(|line| line.contains(" requests in "))?;
     let broken = text.lines().find(|line| line.contains("Socket errors:"));
@@ -79,12 +78,12 @@ pub fn wrk(text: &str) -> Option<Report> {
     })
 }
 
-/// ab's.
+/// Reads the report of ab.
 pub fn ab(text: &str) -> Option<Report> {
     let wrong = number_after(text, "Non-2xx responses:").unwrap_or(0.0) as u64;
     let failed = number_after(text, "Failed requests:")? as u64 + wrong;
     Some(Report {
-        // It counts failed requests among the complete ones.
+        // Complete requests include failed ones.
         completed: (number_after(text, "Complete requests:")? as u64).checked_sub(failed)?,
         failed,
         per_second: number_after(text, "Requests per second:")?,
@@ -94,7 +93,7 @@ pub fn ab(text: &str) -> Option<Report> {
     })
 }
 
-/// h2load's.
+/// Reads the report of h2load.
 pub fn h2load(text: &str) -> Option<Report> {
     let (_, requests) = text.split_once("\nrequests: ")?;
     let count = |name| {
@@ -109,7 +108,7 @@ pub fn h2load(text: &str) -> Option<Report> {
     let rate = finished.split(", ").nth(1)?;
     Some(Report {
         completed: count(" succeeded")?,
-        // Failed ones include those in error and out of time.
+        // Failed requests include errors and timeouts.
         failed: count(" failed")?,
         per_second: rate.split(' ').next()?.parse().ok()?,
         silent: None,
@@ -118,7 +117,7 @@ pub fn h2load(text: &str) -> Option<Report> {
     })
 }
 
-/// oha's JSON.
+/// Reads the JSON of oha.
 pub fn oha(text: &str) -> Option<Report> {
     let report: Value = serde_json::from_str(text).ok()?;
     let sum =

@@ -1,4 +1,4 @@
-//! The one nginx that all generators load, with files of the sizes that they ask for.
+//! The nginx that all generators load, with files of the requested sizes.
 
 use std::fs;
 use std::io::{self, BufReader, Read, Write};
@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Ports that are tried; below those that the kernel gives to clients.
+/// Ports to try, below those that the kernel assigns to clients.
 const PORTS: std::ops::Range<u16> = 18_080..18_180;
-/// More than any load here needs, where the system sets no limit.
+/// The limit if the system sets none: more than any load here needs.
 const DESCRIPTORS_MAX: u64 = 100_000;
-/// How long nginx may take to answer, and to end.
+/// How long nginx may take to respond, and to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A running nginx with one worker; it ends when this is dropped.
@@ -24,15 +24,15 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes a file for each size and starts nginx on the processor of this thread.
+    /// Creates a file per size and starts nginx on the processor of this thread.
     ///
     /// # Errors
-    /// When no port is free, nginx is absent, or it does not answer in time.
+    /// If no ports are free, nginx is absent, or it does not respond in time.
     pub fn start(folder: &Path, sizes: &[usize], descriptors: u64) -> io::Result<Server> {
         let www = folder.join("www");
         fs::create_dir_all(&www)?;
         for size in sizes {
-            // Not from memory: what this process ever held counts for its children too.
+            // Not from memory, because the peak memory of this process counts for its children.
             let mut file = fs::File::create(www.join(size.to_string()))?;
             io::copy(&mut io::repeat(b'x').take(*size as u64), &mut file)?;
         }
@@ -74,20 +74,20 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it listens.
+    /// The address for HTTP/1.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where it speaks HTTP/2, without TLS.
+    /// The address for HTTP/2 without TLS.
     pub fn http2_address(&self) -> SocketAddr {
         self.http2_address
     }
 
-    /// Processor time of nginx so far, in µs: of its master and its worker, each of one thread.
+    /// CPU time of nginx so far, in µs: of its master and its worker, which have one thread each.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// If the CPU time cannot be read.
     pub fn cpu_us(&self) -> io::Result<f64> {
         let master = self.child.id();
         let workers = fs::read_to_string(format!("/proc/{master}/task/{master}/children"))?;
@@ -101,10 +101,10 @@ impl Server {
         Ok(sum)
     }
 
-    /// How many bytes a response with a body of `size` has, head included.
+    /// The size of a response with a body of `size` bytes, head included.
     ///
     /// # Errors
-    /// When the response is not what the file holds.
+    /// If the response is not that of the file.
     pub fn response_bytes(&self, size: usize, keep_alive: bool) -> io::Result<usize> {
         let mut stream = TcpStream::connect(self.address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -138,7 +138,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Its master passes the end on to its worker.
+        // The master also ends its worker.
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! From single runs to ratios, a table and JSON.
+//! Summarises runs as ratios, a table and JSON.
 
 use std::fmt::Write;
 
@@ -11,19 +11,18 @@ use crate::reports::Report;
 #[derive(Debug, Clone)]
 pub struct Run {
     pub report: Report,
-    /// Its processor time in µs, without what it waited awake, as far as it tells that.
+    /// The generator's CPU time in µs, without the reported time waited awake.
     pub cpu_us: f64,
-    /// The server's processor time in µs.
+    /// The server's CPU time in µs.
     pub server_cpu_us: f64,
-    /// Its peak memory in bytes.
+    /// The generator's peak memory in bytes.
     pub memory_bytes: u64,
 }
 
-/// One generator under one load: a run or the reason for none, for each alternation.
+/// One generator under one load: for each alternation, a run or the reason for none.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub generator: Generator,
-    /// Its runs in order.
     pub runs: Vec<Result<Run, String>>,
 }
 
@@ -44,7 +43,7 @@ enum Metric {
     LateP99,
 }
 
-/// Least, median and greatest of some values.
+/// Minimum, median and maximum of values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Spread {
     min: f64,
@@ -84,7 +83,7 @@ impl Metric {
         }
     }
 
-    /// The figure of a run; `None` when it has none.
+    /// The figure of a run; `None` if it has none.
     fn of(self, run: &Run) -> Option<f64> {
         let late = run.report.late;
         match self {
@@ -97,7 +96,7 @@ impl Metric {
         }
     }
 
-    /// Whether a load has this figure: sends are late where they have a moment.
+    /// Whether a load has this figure: requests can only be late if they have a due time.
     fn belongs_to(self, load: &Load) -> bool {
         match self {
             Metric::LateMedian | Metric::LateP99 => load.rate.is_some(),
@@ -137,7 +136,7 @@ impl Spread {
 }
 
 impl Row {
-    /// The runs that may be used: those without a failure.
+    /// The run of an alternation, if it had no failures.
     fn clean(&self, alternation: usize) -> Option<&Run> {
         let run = self.runs.get(alternation)?.as_ref().ok()?;
         (run.report.failed == 0 && run.report.completed > 0).then_some(run)
@@ -149,7 +148,7 @@ impl Row {
         Spread::of(values.collect())
     }
 
-    /// What is not as it should be, for people.
+    /// The remark on irregular runs.
     fn mark(&self) -> String {
         let mut marks = Vec::new();
         let not_run = self.runs.iter().filter_map(|run| run.as_ref().err());
@@ -180,13 +179,13 @@ impl Table {
         self.rows.iter().find(|row| row.generator == generator)
     }
 
-    /// Ratios of one row to another's runs of the same alternations.
+    /// Ratios of one row to another, paired by alternation.
     fn ratio(&self, row: &Row, to: Generator, metric: Metric) -> Option<Spread> {
         let other = self.row(to)?;
         row.spread(|alternation, run| Some(metric.of(run)? / metric.of(other.clean(alternation)?)?))
     }
 
-    /// The table as people read it.
+    /// The table as text.
     pub fn text(&self) -> String {
         let mut text = format!("\n{}\n", self.load.name);
         let belongs = |metric: &Metric| metric.belongs_to(&self.load);
@@ -222,7 +221,7 @@ impl Table {
         text
     }
 
-    /// The table as programs read it, every single run included.
+    /// The table as JSON, including every run.
     pub fn json(&self) -> Value {
         let load = &self.load;
         let rows: Vec<Value> = self.rows.iter().map(|row| self.row_json(row)).collect();
@@ -259,10 +258,9 @@ impl Table {
         object
     }
 
-    /// Whether abx reaches what it is meant to: how much processor time per
-    /// request beside the bare loop and the best of the others, how late sends are,
-    /// what a second thread costs, and with many connections less memory than wrk and every
-    /// connection served.
+    /// Whether abx reaches its goals: for the CPU time per request, compared with the bare loop and
+    /// the best other generator, for the lateness of requests, for the cost of a second thread, and
+    /// (with many connections) for memory and served connections.
     pub fn goals(&self) -> String {
         let abx = self.row(Generator::Abx);
         let median = |to, metric| Some(self.ratio(abx?, to, metric)?.median);
@@ -271,8 +269,8 @@ impl Table {
         };
         let rivals = Generator::RIVALS.into_iter();
         let to_rivals = rivals.filter_map(|rival| Some((median(rival, Metric::Cpu)?, rival)));
-        // Beside the best of them abx looks worst.
-        let best = to_rivals.max_by(|rival, other| rival.0.total_cmp(&other.0));
+        // The best of the others gives the largest ratio.
+        let best = to_rivals.max_by(|(ratio, _), (other, _)| ratio.total_cmp(other));
         let best_name = best.map_or("any", |(_, rival)| rival.name());
         let is_small = self.load.body_bytes < SMALL_BYTES && self.load.keep_alive;
         let is_closed = self.load.rate.is_none();
@@ -336,19 +334,20 @@ impl Table {
         text
     }
 
-    /// Whether the server did as much under abx as under any other, and at its least cost.
+    /// Whether the server was as fast under abx as under any other generator, and as efficient.
     fn undisturbed_server(&self, abx: Option<&Row>) -> String {
         let others = Generator::RIVALS.into_iter().chain([Generator::BareAwake]);
-        let beside = |metric| {
+        let ratios = |metric| {
             let others = others.clone();
             others.filter_map(move |other| {
                 Some((self.ratio(abx?, other, metric)?.median, other.name()))
             })
         };
-        let slowest = beside(Metric::Rate).min_by(|pair, other| pair.0.total_cmp(&other.0));
-        let dearest = beside(Metric::ServerCpu).max_by(|pair, other| pair.0.total_cmp(&other.0));
-        let (rate, rate_name) = slowest.unzip();
-        let (cost, cost_name) = dearest.unzip();
+        let rate = ratios(Metric::Rate).min_by(|(ratio, _), (other, _)| ratio.total_cmp(other));
+        let cost =
+            ratios(Metric::ServerCpu).max_by(|(ratio, _), (other, _)| ratio.total_cmp(other));
+        let (rate, rate_name) = rate.unzip();
+        let (cost, cost_name) = cost.unzip();
         let best = rate_name.unwrap_or("any");
         let least = cost_name.unwrap_or("any");
         self.goal(
@@ -370,11 +369,11 @@ impl Table {
     }
 }
 
-/// Below this a body is small: a page, no file.
+/// Bodies below this size are small: pages, not files.
 const SMALL_BYTES: usize = 2_000;
-/// From here on a body is large.
+/// Bodies from this size on are large.
 const LARGE_BYTES: usize = 500_000;
-/// From here on memory and the serving of every connection are goals too.
+/// From this number on, memory and the serving of every connection are also goals.
 const MANY_CONNECTIONS: usize = 10_000;
 
 #[cfg(test)]
@@ -408,23 +407,23 @@ mod tests {
 
     #[test]
     fn ratios_pair_the_runs_of_one_alternation() {
-        // Method: both get slower together; the ratio stays 2 in every pair.
+        // Method: both generators get slower together; the ratio stays 2 in every pair.
         let table = table(
             vec![run(10, 0, 40.0), run(10, 0, 400.0)],
             vec![run(10, 0, 20.0), run(10, 0, 200.0)],
         );
         let ratio = table.ratio(&table.rows[0], Generator::Wrk, Metric::Cpu);
-        let two = Spread {
+        let expected = Spread {
             min: 2.0,
             median: 2.0,
             max: 2.0,
         };
-        assert_eq!(ratio, Some(two));
+        assert_eq!(ratio, Some(expected));
     }
 
     #[test]
-    fn a_run_with_failures_is_left_out_and_named() {
-        // Method: one clean pair of three; one run failed, another was not made.
+    fn a_run_with_failures_is_left_out_with_a_remark() {
+        // Method: one complete pair of three; one run had failures, and another did not run.
         let table = table(
             vec![run(10, 0, 40.0), run(10, 3, 1.0), run(10, 0, 50.0)],
             vec![

@@ -1,4 +1,4 @@
-//! One connection of the server: bytes in, requests out, answers in.
+//! A connection of the server: it receives requests and sends responses.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -9,31 +9,31 @@ use abx_wire::websocket::{Event, Offer, Server, SizeLimits, message_frame};
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 const HEAD_END: &[u8] = b"\r\n\r\n";
 
-/// A request, with what answers it.
+/// A request, with the bytes of its response.
 pub enum Job {
     /// Bytes for the connection with this number.
     Response(u64, Vec<u8>),
-    /// A frame for every connection that speaks WebSocket.
+    /// A frame for every WebSocket connection.
     Broadcast(Vec<u8>),
 }
 
 /// The server's end of a connection.
 pub struct Connection {
     pub stream: TcpStream,
-    /// Bytes of a head that is not whole yet.
+    /// Bytes of an incomplete head.
     head: Vec<u8>,
-    talk: Option<Talk>,
+    session: Option<Session>,
     unsent: Vec<u8>,
 }
 
-/// A WebSocket, with the parts of a message that came.
-struct Talk {
+/// A WebSocket, with the received parts of a message.
+struct Session {
     server: Server,
     message: Vec<u8>,
     is_chat: bool,
 }
 
-/// Why a connection is over: it ended, or what it says is none of what this server knows.
+/// The connection has ended, or the client sent something unsupported.
 pub struct Over;
 
 impl Connection {
@@ -42,20 +42,19 @@ impl Connection {
         Connection {
             stream,
             head: Vec::new(),
-            talk: None,
+            session: None,
             unsent: Vec::new(),
         }
     }
 
-    /// Whether it speaks WebSocket.
     pub fn is_websocket(&self) -> bool {
-        self.talk.is_some()
+        self.session.is_some()
     }
 
-    /// Reads all that has come and gives its requests.
+    /// Reads all available bytes, and adds their requests to `jobs`.
     ///
     /// # Errors
-    /// [`Over`].
+    /// [`Over`], if the connection is over.
     pub fn receive(&mut self, number: u64, jobs: &mut Vec<Job>) -> Result<(), Over> {
         let mut buffer = [0; 64 * 1024];
         loop {
@@ -69,8 +68,8 @@ impl Connection {
     }
 
     fn take(&mut self, number: u64, bytes: &mut [u8], jobs: &mut Vec<Job>) -> Result<(), Over> {
-        if self.talk.is_some() {
-            return self.hear(number, bytes, jobs);
+        if self.session.is_some() {
+            return self.take_messages(number, bytes, jobs);
         }
         self.head.extend_from_slice(bytes);
         while let Some(at) = self.head.windows(4).position(|four| four == HEAD_END) {
@@ -83,14 +82,14 @@ impl Connection {
             match Offer::read(&request) {
                 Ok(Some(offer)) => {
                     let mut out = Vec::new();
-                    self.talk = Some(Talk {
+                    self.session = Some(Session {
                         server: Server::accept(&offer, SizeLimits::default(), &mut out),
                         message: Vec::new(),
                         is_chat: request.target.starts_with("/chat"),
                     });
                     self.send(&out);
                     let mut rest = std::mem::take(&mut self.head);
-                    return self.hear(number, &mut rest, jobs);
+                    return self.take_messages(number, &mut rest, jobs);
                 }
                 Ok(None) => jobs.push(Job::Response(number, RESPONSE.to_vec())),
                 Err(_) => return Err(Over),
@@ -99,20 +98,25 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes bytes of a WebSocket.
-    fn hear(&mut self, number: u64, bytes: &mut [u8], jobs: &mut Vec<Job>) -> Result<(), Over> {
-        let talk = self.talk.as_mut().ok_or(Over)?;
+    /// Processes bytes of a WebSocket.
+    fn take_messages(
+        &mut self,
+        number: u64,
+        bytes: &mut [u8],
+        jobs: &mut Vec<Job>,
+    ) -> Result<(), Over> {
+        let session = self.session.as_mut().ok_or(Over)?;
         let mut out = Vec::new();
         let mut input = bytes;
         let mut is_over = false;
-        while let Some(event) = talk.server.receive(&mut input, &mut out) {
+        while let Some(event) = session.server.receive(&mut input, &mut out) {
             match event {
-                Event::Data { bytes, .. } => talk.message.extend_from_slice(bytes),
+                Event::Data { bytes, .. } => session.message.extend_from_slice(bytes),
                 Event::Message(message) => {
                     let mut frame = Vec::new();
-                    message_frame(message.kind, &talk.message, &mut frame);
-                    talk.message.clear();
-                    jobs.push(if talk.is_chat {
+                    message_frame(message.kind, &session.message, &mut frame);
+                    session.message.clear();
+                    jobs.push(if session.is_chat {
                         Job::Broadcast(frame)
                     } else {
                         Job::Response(number, frame)
@@ -126,8 +130,8 @@ impl Connection {
         if is_over { Err(Over) } else { Ok(()) }
     }
 
-    /// Sends bytes, those behind earlier ones that the socket had no room for. What a
-    /// broken connection does not take is noticed when it is read.
+    /// Sends bytes, after earlier ones for which the socket had no room. A broken connection is
+    /// noticed when it is read.
     pub fn send(&mut self, bytes: &[u8]) {
         self.unsent.extend_from_slice(bytes);
         while !self.unsent.is_empty() {

@@ -1,17 +1,17 @@
-//! A server of exact capacity that counts what it serves: the truth that a load
-//! generator's throughput is held against.
+//! A server of exact capacity that counts what it serves: the truth with which the throughput of a
+//! load generator is compared.
 //!
 //!     capacity --port N --log FILE [--per-second N] [--work constant|exponential|bimodal|stalls]
 //!              [--order fifo|lifo|sharing|batches:N|turns:N] [--workers N] [--clients N]
 //!              [--seed N]
 //!
-//! Work is done in virtual time, so that neither this machine nor its other programs
-//! change the capacity: requests that wait are served at exact moments, and what is sent
-//! late makes nothing behind it later. It answers GET, echoes WebSocket messages, and
-//! sends those on `/chat` to everybody. For each spell of work it appends a line to the
-//! log: what it served, and for how long, in ns, while all workers were at work, or as many
-//! as there are clients, if those are fewer. A spell lasts until nothing was there to be
-//! done for 5 ms. Each start deals other work: by the seed and the lines of the log.
+//! Work is done in virtual time, so that neither this machine nor its other programs change the
+//! capacity: waiting requests are served at exact times, and a late send does not delay later
+//! requests. The server responds to GET, echoes WebSocket messages, and sends those on `/chat` to
+//! all connections. For each spell of work, it appends a line to the log: the number of requests
+//! served, and the time in ns, while all workers were busy, or as many as there are clients, if
+//! these are fewer. A spell ends after 5 ms without work. Each start deals different work,
+//! determined by the seed and the number of lines in the log.
 
 mod connection;
 mod work;
@@ -31,7 +31,7 @@ use workers::{Order, Workers};
 
 const LISTENER: u64 = u64::MAX;
 const EVENTS_MAX: usize = 512;
-/// Below this, a time without work belongs to a spell: clients take some time too.
+/// Shorter times without work belong to a spell, because clients take some time, too.
 const GAP_NS: f64 = 5e6;
 
 struct Options {
@@ -41,24 +41,24 @@ struct Options {
     kind: Kind,
     order: Order,
     workers: usize,
-    /// Requests that are there at the same time at most.
+    /// The largest number of concurrent requests.
     clients: usize,
     seed: u64,
 }
 
-/// What was served since the last line of the log.
+/// The requests served since the last line of the log.
 #[derive(Default)]
 struct Spell {
-    /// When all workers were first at work.
+    /// When all workers were first busy.
     began: Option<f64>,
     is_full: bool,
     last: f64,
     served: u64,
-    /// What was served, and until when, when all of them were last at work.
+    /// The number of requests served, and the time, when all workers were last busy.
     full_served: u64,
     full_last: f64,
-    /// The same of intervals before, behind which they had less to do for a while: a load
-    /// that ends and another one that begins.
+    /// Sums over earlier intervals, after which the workers were not all busy for a while, as
+    /// between two loads.
     before_served: u64,
     before_ns: f64,
 }
@@ -70,9 +70,9 @@ struct Capacity {
     accepted: u64,
     workers: Workers<Job>,
     deck: Deck,
-    /// Work of a mean request, in ns of one worker.
+    /// The mean work of a request, in ns of one worker.
     mean_ns: f64,
-    /// So many requests at work are as many as ever will be.
+    /// The number of requests being served with which the server is full.
     full: usize,
     spell: Spell,
     log: File,
@@ -148,7 +148,7 @@ impl Capacity {
         }
     }
 
-    /// Counts what was served, and ends a spell behind which nothing came for a while.
+    /// Counts served requests, and ends a spell after a while without work.
     fn note(&mut self, at: f64, served: usize) -> std::io::Result<()> {
         if served > 0 {
             let is_full = self.workers.at_work() >= self.full;
@@ -165,7 +165,7 @@ impl Capacity {
         Ok(())
     }
 
-    /// Takes what has come on a connection, or a new one.
+    /// Receives from a connection, or accepts new ones.
     fn take(&mut self, number: u64, jobs: &mut Vec<Job>) -> Result<(), Box<dyn Error>> {
         if number == LISTENER {
             return self.accept();
@@ -205,20 +205,21 @@ impl Capacity {
                 }
             }
             Job::Broadcast(frame) => {
-                let everybody = self.connections.values_mut();
-                let listening = everybody.filter(|connection| connection.is_websocket());
-                listening.for_each(|connection| connection.send(&frame));
+                let connections = self.connections.values_mut();
+                for connection in connections.filter(|connection| connection.is_websocket()) {
+                    connection.send(&frame);
+                }
             }
         }
     }
 }
 
 impl Spell {
-    /// All workers are at work now.
+    /// Notes that all workers are busy now.
     fn fills(&mut self, at: f64) {
         self.is_full = true;
-        let goes_on = self.began.filter(|_| at < self.full_last + GAP_NS);
-        if goes_on.is_none() {
+        let continues = self.began.is_some() && at < self.full_last + GAP_NS;
+        if !continues {
             let (before_served, before_ns) = match self.began {
                 Some(began) => self.counted(began),
                 None => (0, 0.0),
@@ -235,8 +236,8 @@ impl Spell {
         }
     }
 
-    /// What was served while all workers were at work, and for how many ns they were, when
-    /// the last interval of that began then.
+    /// The number of requests served while all workers were busy, and that time in ns, if the last
+    /// such interval began at `began`.
     fn counted(&self, began: f64) -> (u64, f64) {
         (
             self.before_served + self.full_served,
@@ -244,7 +245,7 @@ impl Spell {
         )
     }
 
-    /// So many were served now; whether all workers are still at work.
+    /// Counts requests served now; `is_full` is whether all workers are still busy.
     fn serves(&mut self, count: u64, at: f64, is_full: bool) {
         self.served += count;
         self.last = at;
@@ -322,9 +323,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_served_with_workers_idle_counts_for_nothing() {
-        // Method: two workers, full for 10 ms, then one of them alone for 50 ms, as at the end
-        // of a load, then both again for 10 ms with a pause of a client in between.
+    fn requests_served_with_idle_workers_do_not_count() {
+        // Method: two workers, both busy for 10 ms, then one alone for 50 ms, as at the end of a
+        // load, then both for 10 ms with a pause of a client in between.
         let mut spell = Spell::default();
         let ms = |ms: f64| ms * 1e6;
         spell.fills(ms(100.0));

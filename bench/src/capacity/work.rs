@@ -1,9 +1,9 @@
-//! How much work requests are, dealt from shuffled decks, so that few requests have the
-//! mean of many.
+//! The work of requests, dealt from shuffled decks, so that few requests already have the mean of
+//! many.
 
 use std::f64::consts::LN_2;
 
-/// How the work of requests differs.
+/// The distribution of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Constant,
@@ -14,7 +14,7 @@ pub enum Kind {
     Stalls,
 }
 
-/// Deals the work of one request after the other.
+/// Deals the work of requests in sequence.
 pub struct Deck {
     /// In shares of the mean.
     cards: Vec<f64>,
@@ -66,7 +66,7 @@ impl Deck {
     }
 }
 
-/// The middle of one of equal parts of all exponential times.
+/// The middle of one of `parts` equal parts of the exponential distribution.
 fn exponential(part: u32, parts: u32) -> f64 {
     let share = (f64::from(part) + 0.5) / f64::from(parts);
     -(1.0 - share).log2() * LN_2
@@ -78,8 +78,8 @@ mod tests {
 
     #[test]
     fn each_deck_has_the_mean_of_all() {
-        // Method: two decks of each kind, dealt to their ends; exponential work spreads
-        // nearly as much as its mean.
+        // Method: two complete decks of each kind; the standard deviation of exponential work is
+        // nearly its mean.
         let spread = |kind| {
             let mut deck = Deck::new(kind, 7);
             let dealt: Vec<f64> = (0..200).map(|_| deck.deal()).collect();

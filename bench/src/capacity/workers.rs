@@ -1,24 +1,24 @@
-//! Who serves which request when, in virtual time: what is served late does not make
-//! anything behind it later, so the capacity is exact on any machine.
+//! Schedules requests on workers in virtual time: a late service does not delay later requests, so
+//! the capacity is exact on any machine.
 
 use std::collections::VecDeque;
 
-/// In which order requests are served.
+/// The order in which requests are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// First come, first served.
     Fifo,
     /// The last one first.
     Lifo,
-    /// All at once, each at its share of the workers' speed.
+    /// All at once, each with a share of the workers' speed.
     Sharing,
-    /// So many together, which end together.
+    /// This number together, which end together.
     Batches(usize),
-    /// So many of one connection in a row, as far as it has them, then of the next one.
+    /// Up to this number of one connection in a row, then those of the next connection.
     Turns(usize),
 }
 
-/// Workers and the requests that they have or that wait for them.
+/// Workers, with the requests that they serve and those that wait.
 pub struct Workers<J> {
     order: Order,
     workers: usize,
@@ -26,7 +26,7 @@ pub struct Workers<J> {
     serving: Vec<Serving<J>>,
     /// Virtual time, in ns.
     clock: f64,
-    /// Whose requests were served last, and how many in a row.
+    /// The connection served last, and how many of its requests in a row.
     turn: (u64, usize),
 }
 
@@ -43,7 +43,7 @@ struct Serving<J> {
 }
 
 impl<J> Workers<J> {
-    /// So many workers without anything to do.
+    /// Idle workers.
     pub fn new(order: Order, workers: usize) -> Workers<J> {
         Workers {
             order,
@@ -55,18 +55,17 @@ impl<J> Workers<J> {
         }
     }
 
-    /// Whether nothing is left to do.
     pub fn is_idle(&self) -> bool {
         self.serving.is_empty()
     }
 
-    /// How many requests are being served, batches counted once.
+    /// The number of requests being served, with batches counted once.
     pub fn at_work(&self) -> usize {
         self.serving.len()
     }
 
-    /// Takes a request of a connection that needs `work` ns of one worker. Call
-    /// [`Workers::advance`] to the time of its coming before.
+    /// Adds a request of a connection that needs `work` ns of one worker. First call
+    /// [`Workers::advance`] with the time of its arrival.
     pub fn arrive(&mut self, connection: u64, work: f64, job: J) {
         self.waiting.push_back(Waiting {
             connection,
@@ -76,19 +75,19 @@ impl<J> Workers<J> {
         self.begin();
     }
 
-    /// When the next request is served, in ns.
+    /// When the next request is complete, in ns.
     pub fn next(&self) -> Option<f64> {
         let left = self.serving.iter().map(|serving| serving.left);
         let least = left.reduce(f64::min)?;
         Some(self.clock + least / self.speed())
     }
 
-    /// Serves all that is served until `now`, in ns, and adds it to `served`.
+    /// Advances to `now`, in ns, and adds the requests served until then to `served`.
     pub fn advance(&mut self, now: f64, served: &mut Vec<J>) {
         while let Some(next) = self.next().filter(|next| *next <= now) {
             let least = (next - self.clock) * self.speed();
             self.clock = next;
-            // Those that end at the same moment differ by rounding only.
+            // Requests that end at the same time differ by rounding only.
             let ends = |serving: &mut Serving<J>| serving.left <= least + 1e-3;
             for serving in self.serving.extract_if(.., ends) {
                 served.extend(serving.jobs);
@@ -105,7 +104,7 @@ impl<J> Workers<J> {
         self.clock = self.clock.max(now);
     }
 
-    /// What each request that is served gets of a worker's speed.
+    /// The share of a worker's speed that each request gets.
     fn speed(&self) -> f64 {
         match self.order {
             Order::Sharing => (self.workers as f64 / self.serving.len().max(1) as f64).min(1.0),
@@ -113,7 +112,7 @@ impl<J> Workers<J> {
         }
     }
 
-    /// Gives waiting requests to free workers.
+    /// Assigns waiting requests to free workers.
     fn begin(&mut self) {
         let (places, together) = match self.order {
             Order::Sharing => (usize::MAX, 1),
@@ -140,14 +139,14 @@ impl<J> Workers<J> {
                 } else {
                     self.waiting.iter().position(|waiting| !same(waiting))
                 };
-                let taken = self.waiting.remove(place.unwrap_or(0))?;
-                let row = if taken.connection == last {
+                let request = self.waiting.remove(place.unwrap_or(0))?;
+                let row = if request.connection == last {
                     in_a_row
                 } else {
                     0
                 };
-                self.turn = (taken.connection, row + 1);
-                Some(taken)
+                self.turn = (request.connection, row + 1);
+                Some(request)
             }
             _ => self.waiting.pop_front(),
         }
@@ -158,26 +157,26 @@ impl<J> Workers<J> {
 mod tests {
     use super::*;
 
-    /// When each of some requests is served that come at once, by their place.
+    /// When requests that arrive together are complete, in their order.
     fn served(order: Order, workers: usize, works: &[f64]) -> Vec<f64> {
-        let mut all_workers = Workers::new(order, workers);
-        all_workers.advance(100.0, &mut Vec::new());
+        let mut server = Workers::new(order, workers);
+        server.advance(100.0, &mut Vec::new());
         for (place, work) in works.iter().enumerate() {
-            all_workers.arrive(place as u64, *work, place);
+            server.arrive(place as u64, *work, place);
         }
         let mut when = vec![0.0; works.len()];
-        while let Some(next) = all_workers.next() {
+        while let Some(next) = server.next() {
             let mut done = Vec::new();
-            all_workers.advance(next, &mut done);
+            server.advance(next, &mut done);
             done.iter().for_each(|place| when[*place] = next - 100.0);
         }
-        assert!(all_workers.is_idle());
+        assert!(server.is_idle());
         when
     }
 
     #[test]
-    fn each_order_serves_as_it_is_known_to() {
-        // Method: three requests that come at once, by hand.
+    fn each_order_serves_requests_as_defined() {
+        // Method: three simultaneous requests, computed by hand.
         let works = [30.0, 10.0, 20.0];
         assert_eq!(served(Order::Fifo, 1, &works), [30.0, 40.0, 60.0]);
         assert_eq!(served(Order::Lifo, 1, &works), [30.0, 60.0, 50.0]);
@@ -200,21 +199,21 @@ mod tests {
     }
 
     #[test]
-    fn serving_late_makes_nothing_later() {
-        // Method: the same requests, looked at at every moment and at the end only.
+    fn advancing_late_does_not_delay_requests() {
+        // Method: the same requests, advanced in small steps and in one step.
         for order in [Order::Fifo, Order::Lifo, Order::Sharing] {
-            let mut looked = Vec::new();
+            let mut stepwise = Vec::new();
             let mut workers = Workers::new(order, 1);
             (0..20).for_each(|number| workers.arrive(number, 7.0 + number as f64, number));
             for now in 0..500 {
-                workers.advance(f64::from(now), &mut looked);
+                workers.advance(f64::from(now), &mut stepwise);
             }
             let mut at_the_end = Vec::new();
             let mut workers = Workers::new(order, 1);
             (0..20).for_each(|number| workers.arrive(number, 7.0 + number as f64, number));
             workers.advance(500.0, &mut at_the_end);
-            assert_eq!(looked, at_the_end, "{order:?}");
-            assert_eq!(looked.len(), 20);
+            assert_eq!(stepwise, at_the_end, "{order:?}");
+            assert_eq!(stepwise.len(), 20);
         }
     }
 }

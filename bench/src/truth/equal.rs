@@ -1,12 +1,12 @@
-//! Equal answers: what `abx compare` says of a server beside itself, by every metric.
+//! Equal servers: the verdicts of `abx compare` on a server and itself, by every metric.
 //!
 //!     truth equal --abx FILE [--seeds N]
 //!
-//! One server under two names, in one study for each seed: requests in a closed and an
-//! open loop, broadcasts, connections that say nothing, an objective and a fault. Whatever
-//! tells the two apart is chance or an order: of starts, looks, warm-ups or loads. Counts for
-//! each metric how often a direction was claimed, and on which side of 1 the ratios lie.
-//! Prints a Markdown table; ends with 1 when either is more than chance.
+//! One server under two names, in one study per seed: requests in a closed and an open loop,
+//! broadcasts, idle connections, an objective and a fault. Only chance or an order (of starts,
+//! readings, warm-ups or loads) can distinguish the two. Counts for each metric how often a
+//! direction was claimed, and on which side of 1 the ratios are. Prints a Markdown table; exits
+//! with 1 if either is more than chance.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -19,16 +19,16 @@ use abx_bench::folder::Folder;
 use crate::Outcome;
 use crate::study::{Claim, Study};
 
-/// Studies, unless it is said otherwise.
+/// The default number of studies.
 const SEEDS: u64 = 20;
 /// How long one study may take.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// How often an interval may miss the truth: what is printed is 95 %.
+/// How often an interval may miss the truth: printed intervals are 95 %.
 const MISSED: f64 = 0.05;
-/// What chance does less often than that is no chance.
+/// Results with a lower probability than this are not chance.
 const CHANCE_MIN: f64 = 0.001;
 
-/// The server begins with some work, as one that compiles or reads its files.
+/// The server begins with some work, like one that compiles or reads files.
 const STUDY: &str = r#"
 schema = "abx.study_file/1"
 baseline = "one"
@@ -81,7 +81,7 @@ within = "1500ms"
 
 const COMMAND: &str = r#"["sh", "-c", "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; exec ABX serve --port {port} --websocket"]"#;
 
-/// What all seeds say of one metric under one load.
+/// The results of all seeds for one metric under one load.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Tally {
     studies: u64,
@@ -106,7 +106,7 @@ pub fn run(words: impl Iterator<Item = String>) -> Outcome {
     Err("equal servers were called different".into())
 }
 
-/// One study for each seed; what all say, by metric and load.
+/// Runs one study per seed, and returns the results by metric and load.
 fn compare_all(
     abx: &Path,
     folder: &Path,
@@ -125,8 +125,8 @@ fn compare_all(
         ];
         let study = Study::run(abx, folder, words, PATIENCE)?;
         for claim in study.claims() {
-            let place = (claim.metric.clone(), claim.load.clone());
-            tallies.entry(place).or_default().add(&claim);
+            let key = (claim.metric.clone(), claim.load.clone());
+            tallies.entry(key).or_default().add(&claim);
         }
         writeln!(
             io::stderr(),
@@ -137,7 +137,7 @@ fn compare_all(
     Ok(tallies)
 }
 
-/// Prints all of them; whether none is more than chance.
+/// Prints all results, and returns whether none is more than chance.
 fn print(tallies: &BTreeMap<(String, String), Tally>) -> io::Result<bool> {
     let mut out = io::stdout();
     writeln!(
@@ -145,13 +145,13 @@ fn print(tallies: &BTreeMap<(String, String), Tally>) -> io::Result<bool> {
         "| metric | load | studies | directions | above 1 | below 1 | mean ratio | |\n\
          |---|---|--:|--:|--:|--:|--:|---|"
     )?;
-    let mut all_right = true;
+    let mut is_correct = true;
     for ((metric, load), tally) in tallies {
         let wrong = tally.wrong();
-        all_right &= wrong.is_empty();
+        is_correct &= wrong.is_empty();
         let mark = match &wrong[..] {
             [] => "correct".to_owned(),
-            some => format!("**{}**", some.join(", ")),
+            wrong => format!("**{}**", wrong.join(", ")),
         };
         writeln!(
             out,
@@ -163,7 +163,7 @@ fn print(tallies: &BTreeMap<(String, String), Tally>) -> io::Result<bool> {
             (tally.log_sum / (tally.above + tally.below).max(1) as f64).exp()
         )?;
     }
-    Ok(all_right)
+    Ok(is_correct)
 }
 
 impl Tally {
@@ -178,7 +178,7 @@ impl Tally {
         }
     }
 
-    /// What is more than chance.
+    /// The deviations that are more than chance.
     fn wrong(&self) -> Vec<&'static str> {
         let mut wrong = Vec::new();
         if at_least(self.directions, self.studies, MISSED) < CHANCE_MIN {
@@ -192,7 +192,7 @@ impl Tally {
     }
 }
 
-/// How often chance gives at least so many of all, each with this probability.
+/// The probability of at least `count` hits in `total` trials, each with this probability.
 fn at_least(count: u64, total: u64, probability: f64) -> f64 {
     let odds = probability / (1.0 - probability);
     let mut term = (1.0 - probability).powi(i32::try_from(total).unwrap_or(i32::MAX));
@@ -209,10 +209,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_more_than_chance_is_wrong() {
-        // Method: of twenty studies as many directions as 5 % give once in three thousand
-        // times and one fewer, by tables of the binomial distribution; and ratios of which
-        // eighteen or seventeen lie on one side.
+    fn deviations_beyond_chance_are_wrong() {
+        // Method: of twenty studies, the number of directions that a rate of 5 % exceeds once in
+        // 3,000 times, and one fewer, by tables of the binomial distribution; and ratios of which
+        // eighteen or seventeen are on one side.
         assert!((at_least(1, 20, 0.05) - 0.641_5).abs() < 1e-4);
         assert!((at_least(6, 20, 0.05) - 0.000_33).abs() < 1e-5);
         assert!((at_least(18, 20, 0.5) - 0.000_201).abs() < 1e-6);

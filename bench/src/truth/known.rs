@@ -1,14 +1,13 @@
-//! Known answers: what `abx compare` says of servers whose capacity is known and that
+//! Known capacities: the verdicts of `abx compare` on servers whose capacity is known and that
 //! count what they serve.
 //!
 //!     truth known --abx FILE --capacity FILE [WORD...]
 //!
-//! Compares pairs of servers of different kinds, which have the same capacity where
-//! nothing else is said. Of each, abx's throughput has to be within 1 % of the server's
-//! own count, the ratio within 1 % of that of the two counts, and of an equal pair none
-//! may be called faster or slower. Of a server that starves connections nothing may be
-//! claimed. With words, only cases whose name has one of them.
-//! Prints a Markdown table; ends with 1 when a response is wrong.
+//! Compares pairs of servers of different kinds, which have the same capacity unless their flags
+//! differ in it. The throughput of abx must be within 1 % of the server's own count, the ratio
+//! within 1 % of that of the two counts, and neither server of an equal pair may be called faster
+//! or slower. About a server that starves connections, no claim may be made. With words, only cases
+//! whose name contains one of them run. Prints a Markdown table; exits with 1 if a row is wrong.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -22,32 +21,32 @@ use crate::study::Study;
 
 /// How far from the truth a figure may be.
 const OFF_MAX: f64 = 0.01;
-/// What differs by less is equivalent to abx, unless it is told otherwise.
+/// The default margin of abx: smaller differences are equivalent.
 const MARGIN: f64 = 0.03;
 /// How long one comparison may take.
 const PATIENCE: Duration = Duration::from_secs(900);
 /// Blocks of each comparison: enough for a verdict.
 const BLOCKS: &str = "7";
 
-/// Two servers and the load that both get.
+/// Two servers and their load.
 struct Case {
     name: &'static str,
     one: &'static str,
     other: &'static str,
     load: &'static str,
-    /// One server leaves connections unanswered, so that no claim can be made.
+    /// Whether a server starves connections, so that no claim can be made.
     starves: bool,
 }
 
 const fn case(
     name: &'static str,
-    text: &'static str,
+    one: &'static str,
     other: &'static str,
     load: &'static str,
 ) -> Case {
     Case {
         name,
-        one: text,
+        one,
         other,
         load,
         starves: false,
@@ -74,7 +73,7 @@ const CASES: &[Case] = &[
         "--order sharing",
         "-c 20 --slice 1s --rounds 4",
     ),
-    // What abx counts is a sample of such work, here of 84,000 requests.
+    // abx only counts a sample of such work, here of 84,000 requests.
     case(
         "exponential work: in order, sharing",
         "--work exponential",
@@ -93,7 +92,7 @@ const CASES: &[Case] = &[
         "--work stalls --order sharing",
         "-c 20 --slice 200ms",
     ),
-    // Each time, the last two connections have the newest requests.
+    // The same two connections always have the newest requests.
     Case {
         name: "last first, in order",
         one: "--order lifo",
@@ -107,7 +106,7 @@ const CASES: &[Case] = &[
         "--work exponential --workers 4",
         "-c 20 --slice 200ms",
     ),
-    // 64 ms of work each, beside which it is little how long a client takes to ask again.
+    // 64 ms of work each, so that the time of a client between two requests is negligible.
     case(
         "16 workers, 32 workers for 8 connections",
         "--workers 16 --clients 8 --per-second 250 --work exponential",
@@ -176,15 +175,15 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// What was served and for how long there was work, by the server's own log.
+/// The number of requests served and the busy time, from the server's log.
 struct Count {
     served: f64,
     busy_ns: f64,
 }
 
-/// What abx says of one case, beside what the servers counted.
+/// The results of abx for one case, and the counts of the servers.
 struct Response {
-    /// None of who was not measured, since it left connections unanswered.
+    /// `None` for a server that starved connections, and was therefore not measured.
     throughput: [Option<f64>; 2],
     counts: [Count; 2],
     ratio: Option<f64>,
@@ -207,18 +206,18 @@ fn compare_all(programs: &[PathBuf; 2], folder: &Path, line: &CommandLine) -> Ou
     let mut out = io::stdout();
     let heading = "| servers | own count | abx | off | own ratio | abx | verdict | |";
     writeln!(out, "{heading}\n|---|---|---|---|---|---|---|---|")?;
-    let mut all_right = true;
+    let mut is_correct = true;
     let selected = CASES.iter().filter(|case| line.selects(case.name));
-    for (place, case) in selected.enumerate() {
-        let path = folder.join(place.to_string());
+    for (index, case) in selected.enumerate() {
+        let path = folder.join(index.to_string());
         std::fs::create_dir(&path)?;
         let response = compare(programs, &path, case)?;
         let wrong = response.wrong(case);
-        all_right &= wrong.is_empty();
+        is_correct &= wrong.is_empty();
         writeln!(out, "{}", response.row(case.name, &wrong))?;
         out.flush()?;
     }
-    Ok(all_right)
+    Ok(is_correct)
 }
 
 fn compare([abx, capacity]: &[PathBuf; 2], folder: &Path, case: &Case) -> Outcome<Response> {
@@ -230,9 +229,9 @@ fn compare([abx, capacity]: &[PathBuf; 2], folder: &Path, case: &Case) -> Outcom
             log.display()
         )
     };
-    let both = [subject("one", case.one), subject("other", case.other)];
+    let subjects = [subject("one", case.one), subject("other", case.other)];
     let words = ["--blocks", BLOCKS].into_iter().chain(case.load.split(' '));
-    let arguments = words.chain(both.iter().map(String::as_str));
+    let arguments = words.chain(subjects.iter().map(String::as_str));
     let study = Study::run(abx, folder, arguments, PATIENCE)
         .map_err(|error| format!("{}: {error}", case.name))?;
     let comparison = study.comparison("throughput")?;
@@ -247,7 +246,7 @@ fn compare([abx, capacity]: &[PathBuf; 2], folder: &Path, case: &Case) -> Outcom
     })
 }
 
-/// Sums the lines of a log: what was served, and for how many ns there was work.
+/// Sums the lines of a log: requests served, and the busy time in ns.
 fn count(log: &Path) -> Outcome<Count> {
     let text = std::fs::read_to_string(log)?;
     let mut sum = Count {
@@ -269,17 +268,17 @@ impl Count {
 }
 
 impl Response {
-    /// How far abx's throughput is from a server's own count, as a share of it.
+    /// The relative error of abx's throughput, compared with a server's own count.
     fn off(&self, which: usize) -> Option<f64> {
         Some(self.throughput[which]? / self.counts[which].per_s() - 1.0)
     }
 
-    /// The ratio of the servers' own counts, the other over the first.
+    /// The ratio of the servers' own counts, the second to the first.
     fn own_ratio(&self) -> f64 {
         self.counts[1].per_s() / self.counts[0].per_s()
     }
 
-    /// What is wrong, in words; nothing when all is right.
+    /// The wrong results; empty if all are correct.
     fn wrong(&self, case: &Case) -> Vec<&'static str> {
         if case.starves {
             let is_claimed = self.ratio.is_some() || self.verdict != "invalid";
@@ -289,17 +288,17 @@ impl Response {
         if (0..2).any(|which| self.off(which).is_none_or(|off| off.abs() > OFF_MAX)) {
             wrong.push("throughput");
         }
-        let own_value = self.own_ratio();
+        let own_ratio = self.own_ratio();
         if self
             .ratio
-            .is_none_or(|ratio| (ratio / own_value - 1.0).abs() > OFF_MAX)
+            .is_none_or(|ratio| (ratio / own_ratio - 1.0).abs() > OFF_MAX)
         {
             wrong.push("ratio");
         }
-        let differs_by = (own_value - 1.0).abs();
-        let is_told_apart = matches!(self.verdict.as_str(), "faster" | "slower");
-        let is_false = is_told_apart && differs_by <= OFF_MAX;
-        let is_missed = !is_told_apart && differs_by > MARGIN + OFF_MAX;
+        let differs_by = (own_ratio - 1.0).abs();
+        let has_direction = matches!(self.verdict.as_str(), "faster" | "slower");
+        let is_false = has_direction && differs_by <= OFF_MAX;
+        let is_missed = !has_direction && differs_by > MARGIN + OFF_MAX;
         if is_false || is_missed {
             wrong.push("verdict");
         }
@@ -308,18 +307,18 @@ impl Response {
 
     fn row(&self, name: &str, wrong: &[&str]) -> String {
         let both = |format: &dyn Fn(usize) -> String| format!("{}, {}", format(0), format(1));
-        let own_text = both(&|which| format!("{:.1}", self.counts[which].per_s()));
+        let counted = both(&|which| format!("{:.1}", self.counts[which].per_s()));
         let given = |figure: Option<String>| figure.unwrap_or_else(|| "none".to_owned());
         let abx = both(&|which| given(self.throughput[which].map(|figure| format!("{figure:.1}"))));
         let off = both(&|which| given(self.off(which).map(|off| format!("{:+.2} %", 100.0 * off))));
         let ratio = given(self.ratio.map(|ratio| format!("{ratio:.4}")));
         let mark = match wrong {
             [] => "correct".to_owned(),
-            some => format!("**wrong: {}**", some.join(", ")),
+            wrong => format!("**wrong: {}**", wrong.join(", ")),
         };
         let (own_ratio, verdict) = (self.own_ratio(), &self.verdict);
         format!(
-            "| {name} | {own_text} | {abx} | {off} | {own_ratio:.4} | {ratio} | {verdict} | {mark} |"
+            "| {name} | {counted} | {abx} | {off} | {own_ratio:.4} | {ratio} | {verdict} | {mark} |"
         )
     }
 }

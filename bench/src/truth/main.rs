@@ -1,9 +1,9 @@
-//! Known answers: what abx reports where the truth is known. `truth NAME --abx FILE` runs one of
-//! these and prints a table; it ends with 1 if a response is wrong.
+//! Compares the reports of abx with known truths. `truth NAME --abx FILE` runs one of these
+//! comparisons and prints a table; it exits with 1 if a result is wrong.
 //!
 //! - `known`: servers of exact capacity that count what they serve.
 //! - `equal`: a server compared with itself, by every metric.
-//! - `planted`: planted differences, again and again.
+//! - `planted`: planted differences, repeatedly.
 //! - `spread`: how the length of slices changes the spread of blocks.
 //! - `stall`: response times of a server that stalls on schedule.
 
@@ -16,7 +16,7 @@ mod study;
 
 use std::error::Error;
 
-/// What ends a measurement early.
+/// A result, or the error that ends a measurement.
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 const USAGE: &str = "usage: truth known|equal|planted|spread|stall --abx FILE [...]";

@@ -1,24 +1,24 @@
-//! Studies repeated on real processes: how often their intervals hold the truth, how
-//! often a verdict is right, and how long it takes.
+//! Studies repeated on real processes: how often their intervals contain the truth, how often
+//! verdicts are correct, and how long they take.
 //!
 //!     truth planted --abx FILE [--runs N] [--quick] [WORD...]
 //!
-//! 1. What a request costs `abx serve` is measured, with work that makes the server the
-//!    limit and not the generator. Then it is compared with itself doing 3, 5 and 10 %
-//!    more for each request, N times (10) within 6, 3 and 1.5 minutes. The truth is the
-//!    ratio of the servers' CPU time for each response over all runs.
+//! 1. The cost of a request to `abx serve` is measured, with work that makes the server the limit,
+//!    not the generator. Then the server is compared with itself doing 3, 5 and 10 % more work per
+//!    request, N times (10) within 6, 3 and 1.5 minutes. The truth is the ratio of the servers' CPU
+//!    time per response over all runs.
 //! 2. Identical servers, `abx serve` and nginx, 2 N times within a minute: the truth is
 //!    1, and every `faster` and `slower` is false.
-//! 3. nginx and lighttpd, 3 N times within a minute. Nobody knows the truth; in its
-//!    place stands the mean of all studies, each weighted by its precision.
-//! 4. A server that stalls for a twentieth of the time against one whose requests cost
-//!    as much more, N / 2 times seven blocks at half of what they can do: their means are
-//!    alike, p50 nearly so, and p99 tells them apart.
+//! 3. nginx and lighttpd, 3 N times within a minute. The truth is unknown; the mean of all studies,
+//!    weighted by precision, replaces it.
+//! 4. A server that stalls for a twentieth of the time, and one whose requests cost that much more,
+//!    N / 2 times seven blocks at half of their capacity: their means are equal, p50 is nearly
+//!    equal, and p99 distinguishes them.
 //!
-//! Work is planted in turns of a loop, which are the same in every process. Takes
-//! an hour; with `--quick`, two runs of each within 45 s, which shows that it works and
-//! little more. With words, only rows whose name has one of them. A row is printed as
-//! soon as it is done, as Markdown; progress goes to standard error.
+//! Work is planted in turns of a loop, which are the same in every process. This takes an hour;
+//! with `--quick`, two runs of each within 45 s, which only shows that it works. With words, only
+//! rows whose name contains one of them run. A row is printed as Markdown as soon as it is
+//! complete; progress goes to standard error.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -32,9 +32,9 @@ use crate::study::{Comparison, Study};
 
 /// Turns of work that make the server the limit: about 10 µs.
 const BASE_TURNS: u64 = 6_000;
-/// What a study may take beyond its budget: its pilot, and starts and ends.
+/// The time that a study may take beyond its budget, for its pilot, starts and ends.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// The share of its time that the stalling server stands still.
+/// The share of time in which the stalling server stalls.
 const STALLED: f64 = 0.05;
 
 struct Options {
@@ -47,15 +47,15 @@ struct Options {
 /// Where the truth of a pair comes from.
 #[derive(Clone, Copy)]
 enum Truth {
-    /// The subjects are the same.
+    /// The subjects are identical, so the ratio is 1.
     One,
-    /// Subject `more` needs as many times the CPU time of `base`.
+    /// The ratio of the CPU times of `more` and `base`.
     CpuTime,
-    /// The studies agree on it, or do not.
+    /// The pooled ratio of all studies.
     Pooled,
 }
 
-/// A pair of servers, compared again and again.
+/// A pair of servers, compared repeatedly.
 struct Pair {
     name: String,
     subjects: Vec<String>,
@@ -64,12 +64,12 @@ struct Pair {
     budget_s: u64,
 }
 
-/// What the studies of one pair said.
+/// The results of the studies of one pair.
 #[derive(Default)]
 struct Runs {
     comparisons: Vec<Comparison>,
     seconds: Vec<f64>,
-    /// Of each study: how many times the CPU time of `base` the other needed.
+    /// The ratio of the CPU times of `more` and `base`, per study.
     costs: Vec<f64>,
 }
 
@@ -109,14 +109,15 @@ fn print_all(options: &Options, folder: &Path) -> Outcome {
     Ok(())
 }
 
-/// Turns that are all of what a request costs.
+/// The number of turns that equals the total cost of a request.
 fn turns_of_all(options: &Options, folder: &Path) -> Outcome<f64> {
-    let both = [
+    let subjects = [
         options.serve("base", BASE_TURNS),
         options.serve("double", 2 * BASE_TURNS),
     ];
     let blocks = ["--blocks".to_owned(), "7".to_owned()];
-    let study = Study::run(&options.abx, folder, blocks.iter().chain(&both), PATIENCE)?;
+    let arguments = blocks.iter().chain(&subjects);
+    let study = Study::run(&options.abx, folder, arguments, PATIENCE)?;
     let cost = |name| study.figure(name, "server_cpu_us_per_request");
     let (base, double) = (cost("base")?, cost("double")?);
     writeln!(
@@ -210,23 +211,23 @@ impl Runs {
             .comparisons
             .iter()
             .filter_map(|comparison| comparison.bounds);
-        let held = known
+        let hits = known
             .clone()
             .filter(|[_, low, high]| (*low..=*high).contains(&truth))
             .count();
         let count = |verdict: &str| {
-            let such = self
+            let matching = self
                 .comparisons
                 .iter()
                 .filter(|comparison| comparison.verdict == verdict);
-            such.count().to_string()
+            matching.count().to_string()
         };
         let verdicts = ["slower", "equivalent", "inconclusive", "faster", "invalid"]
             .map(count)
             .join(" | ");
         let longest = self.seconds.iter().copied().fold(0.0, f64::max);
         format!(
-            "| {} | {} s | {truth:.4} | {} | {held} of {} | {verdicts} | {:.0} s, {longest:.0} s |",
+            "| {} | {} s | {truth:.4} | {} | {hits} of {} | {verdicts} | {:.0} s, {longest:.0} s |",
             pair.name,
             pair.budget_s,
             self.comparisons.len(),
@@ -248,7 +249,7 @@ impl Runs {
     }
 }
 
-/// The mean of some ratios, each weighted by the precision of its interval.
+/// The geometric mean of ratios, weighted by the precision of their intervals.
 fn pooled(studies: impl Iterator<Item = [f64; 3]>) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for [ratio, low, high] in studies {
@@ -263,27 +264,27 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// A server that stalls, and one that works as much more.
+/// Compares a server that stalls with one that does equally more work.
 fn print_stalls(
     options: &Options,
     folder: &Path,
     turns_of_all: f64,
     out: &mut impl Write,
 ) -> Outcome {
-    // Who stands still for a twentieth of the time does 1 / 0.95 of the work in the rest.
+    // A server that stalls for 5 % of the time does 1 / 0.95 of the work in the rest.
     let more = ((1.0 / (1.0 - STALLED) - 1.0) * turns_of_all).round() as u64;
     writeln!(
         out,
         "\n| a server that stalls, over one with {more} turns more work | verdict | ratio | interval |\n\
          |---|---|---|---|"
     )?;
-    let both = [
+    let subjects = [
         options.serve("slow", BASE_TURNS + more),
         format!("{} --stall 50ms/1s", options.serve("stalls", BASE_TURNS)),
     ];
     for seed in 1..=options.runs.div_ceil(2) {
         let words = format!("-r 50% --blocks 7 --seed {seed}");
-        let arguments = words.split(' ').chain(both.iter().map(String::as_str));
+        let arguments = words.split(' ').chain(subjects.iter().map(String::as_str));
         let study = Study::run(&options.abx, folder, arguments, 3 * PATIENCE)?;
         for time in ["response_p50", "response_p99"] {
             let comparison = study.comparison(time)?;
@@ -307,8 +308,8 @@ impl Options {
         )
     }
 
-    fn budget(&self, usual_s: u64) -> u64 {
-        if self.quick { usual_s.min(45) } else { usual_s }
+    fn budget(&self, full_s: u64) -> u64 {
+        if self.quick { full_s.min(45) } else { full_s }
     }
 }
 
@@ -325,9 +326,9 @@ mod tests {
     }
 
     #[test]
-    fn a_row_counts_who_holds_the_truth() {
-        // Method: four studies by hand, one of which claims nothing and one of which
-        // misses; the other server needs 1.25 times the CPU time.
+    fn a_row_counts_the_intervals_that_contain_the_truth() {
+        // Method: four studies by hand, one of which claims nothing and one of which misses the
+        // truth; the other server needs 1.25 times the CPU time.
         let runs = Runs {
             comparisons: vec![
                 comparison("slower", Some([0.8, 0.7, 0.9])),

@@ -1,14 +1,12 @@
-//! What the length of slices does to the spread of blocks: two identical servers,
-//! loaded in turns of several lengths for the same time, with and without a
-//! neighbour that wants their processor.
+//! How the length of slices affects the spread of blocks: two identical servers, loaded in slices
+//! of several lengths for the same time, with and without a neighbour that uses their processor.
 //!
 //!     truth spread --abx FILE [--passes N] [--quick]
 //!
-//! Both servers are abx's own, so every log ratio of a block should be 0, and its
-//! spread is what the machine adds. The neighbour is this program again: it burns
-//! the subjects' processor in bursts and ends with its parent. Configurations take
-//! turns in several passes, so that a change of the machine meets all of them. A
-//! Markdown table comes at the end, or as far as it got.
+//! Both servers are `abx serve`, so every log ratio of a block should be 0, and its spread comes
+//! from the machine. The neighbour is this program again: it uses the subjects' processor in bursts
+//! and ends with its parent. Configurations alternate in several passes, so that a change of the
+//! machine affects all of them. A Markdown table is printed at the end, even if a study fails.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -25,26 +23,26 @@ use crate::study::Study;
 
 const LENGTHS_MS: [u64; 5] = [50, 100, 250, 1_000, 4_000];
 const LENGTHS_QUICK_MS: [u64; 3] = [100, 1_000, 4_000];
-/// For how long each server is loaded in a block, whatever the slices.
+/// The time for which each server is loaded per block, whatever the slices, in ms.
 const LOADED_MS: u64 = 4_000;
 /// Blocks of one configuration in one pass.
 const BLOCKS: u64 = 3;
 const PASSES: usize = 3;
-/// How long one study of a pass may take: pilot and blocks take some 40 s.
+/// How long a study may take: pilot and blocks take about 40 s.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// A burst of the neighbour, and its rest between two: drawn evenly from these, in ms.
+/// The ranges of the neighbour's bursts and of the pauses between them, in ms.
 const BURST_MS: (u64, u64) = (20, 200);
 const REST_MS: (u64, u64) = (50, 450);
 
-/// Who else is there.
+/// Whether a neighbour uses the processor, too.
 #[derive(Clone, Copy, PartialEq)]
 enum Around {
     Quiet,
     Neighbour,
 }
 
-/// The log ratios of the blocks of one length, for each surrounding.
+/// The log ratios of blocks with slices of one length, with and without a neighbour.
 struct Row {
     slice_ms: u64,
     quiet: Vec<f64>,
@@ -91,19 +89,19 @@ fn measure(options: &Options, folder: &Path, rows: &mut [Row]) -> Outcome {
     let count = options.passes * rows.len() * 2;
     let mut done = 0;
     for pass in 0..options.passes {
-        for place in 0..rows.len() {
-            // The other way round in every second pass: no length is always first.
-            let place = if pass % 2 == 0 {
-                place
+        for index in 0..rows.len() {
+            // Reversed in every second pass, so that no length is always first.
+            let index = if pass % 2 == 0 {
+                index
             } else {
-                rows.len() - 1 - place
+                rows.len() - 1 - index
             };
             for around in [Around::Quiet, Around::Neighbour] {
-                let row = &mut rows[place];
-                let more = study(options, folder, row.slice_ms, around)?;
+                let row = &mut rows[index];
+                let log_ratios = study(options, folder, row.slice_ms, around)?;
                 match around {
-                    Around::Quiet => row.quiet.extend(more),
-                    Around::Neighbour => row.beside_neighbour.extend(more),
+                    Around::Quiet => row.quiet.extend(log_ratios),
+                    Around::Neighbour => row.beside_neighbour.extend(log_ratios),
                 }
                 done += 1;
                 writeln!(io::stderr(), "{done} of {count}")?;
@@ -113,15 +111,15 @@ fn measure(options: &Options, folder: &Path, rows: &mut [Row]) -> Outcome {
     Ok(())
 }
 
-/// Compares two identical servers, and answers the log ratio of each block.
+/// Compares two identical servers, and returns the log ratio of each block.
 fn study(options: &Options, folder: &Path, slice_ms: u64, around: Around) -> Outcome<Vec<f64>> {
     let abx = options.abx.display();
     let words = format!(
         "--blocks {BLOCKS} --slice {slice_ms}ms --rounds {}",
         LOADED_MS / slice_ms
     );
-    let both = ["one", "other"].map(|name| format!("{name}='{abx}' serve --port {{port}}"));
-    let arguments = words.split(' ').chain(both.iter().map(String::as_str));
+    let subjects = ["one", "other"].map(|name| format!("{name}='{abx}' serve --port {{port}}"));
+    let arguments = words.split(' ').chain(subjects.iter().map(String::as_str));
     let neighbour = match around {
         Around::Quiet => None,
         Around::Neighbour => Some(Neighbour::start()?),
@@ -160,7 +158,7 @@ fn percent(share: Option<f64>) -> String {
     share.map_or("-".to_owned(), |share| format!("{:.2} %", 100.0 * share))
 }
 
-/// The standard deviation; `None` for fewer than two.
+/// The standard deviation; `None` for fewer than two values.
 fn spread(log_ratios: &[f64]) -> Option<f64> {
     let count = log_ratios.len() as f64;
     let mean = log_ratios.iter().sum::<f64>() / count;
@@ -168,7 +166,7 @@ fn spread(log_ratios: &[f64]) -> Option<f64> {
     (log_ratios.len() >= 2).then(|| (squares / (count - 1.0)).sqrt())
 }
 
-/// The process that wants the subjects' processor; it ends when this is dropped.
+/// The process that uses the subjects' processor; it ends when this is dropped.
 struct Neighbour {
     child: Child,
 }
@@ -186,13 +184,13 @@ impl Neighbour {
 
 impl Drop for Neighbour {
     fn drop(&mut self) {
-        // Only fails when it has ended.
+        // Only fails if the process has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Burns the first processor, which is the subjects', in bursts.
+/// Uses the first processor, which is that of the subjects, in bursts.
 pub fn neighbour() -> Outcome {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let first = child::processors()?.first().copied();
@@ -209,8 +207,8 @@ pub fn neighbour() -> Outcome {
     Ok(())
 }
 
-/// Numbers that look random: the same ones each time. Source: Marsaglia,
-/// "Xorshift RNGs", Journal of Statistical Software 8 (2003).
+/// A pseudorandom sequence, the same in every run. Source: Marsaglia, "Xorshift RNGs", Journal of
+/// Statistical Software 8 (2003).
 struct Draw(u64);
 
 impl Draw {
@@ -227,8 +225,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_has_what_was_measured_so_far() {
-        // Method: the spread of three numbers by hand, and of one alone.
+    fn the_table_contains_all_measurements_so_far() {
+        // Method: the spread of three values, computed by hand, and of one value.
         let row = Row {
             slice_ms: 50,
             quiet: vec![0.01, 0.02, 0.03],

@@ -1,13 +1,13 @@
-//! Response times with a known answer: what load generators say of a server
-//! that does nothing for 100 ms in every second.
+//! Known response times: the reports of load generators on a server that stalls for 100 ms in every
+//! second.
 //!
 //!     truth stall --abx FILE [--oha FILE] [--seconds N]
 //!
-//! A tenth of all users who come at any moment meets a stall, and waits for what
-//! is left of it, anything up to 100 ms. So of all response times half is near
-//! zero, 95 % at most 50 ms, 99 % at most 90 ms, 99.9 % at most 99 ms, none above
-//! 100 ms. The server runs on the first processor, one generator at a time on the
-//! last, 2,000 requests a second over 50 connections where it can do that.
+//! A tenth of all requests that arrive at random times meet a stall, and wait for the rest of it,
+//! up to 100 ms. Therefore, half of all response times are near zero, 95 % are at most 50 ms, 99 %
+//! at most 90 ms, 99.9 % at most 99 ms, and none is above 100 ms. The server runs on the first
+//! processor, one generator at a time on the last, with 2,000 requests per second over 50
+//! connections if it supports a rate.
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How much longer than its load a generator may take.
 const OVERTIME: Duration = Duration::from_secs(20);
 
-/// p50, p95, p99, p99.9 and the longest, in ms; `None` where a tool does not say.
+/// p50, p95, p99, p99.9 and the maximum, in ms; `None` if a tool does not report it.
 type Times = [Option<f64>; 5];
 
 const TRUTH: Times = [Some(0.0), Some(50.0), Some(90.0), Some(99.0), Some(100.0)];
@@ -199,7 +199,7 @@ struct Server {
 
 impl Server {
     fn start(abx: &Path) -> Outcome<Server> {
-        // Free a moment ago; if it is taken meanwhile the server says so and ends.
+        // The port was just free. If another process takes it, the server ends with an error.
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let port = address.port().to_string();
         let mut child = Command::new(abx)
@@ -222,7 +222,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Only fails when it has ended.
+        // Only fails if the process has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn reports_are_read_in_ms() {
-        // Method: the lines of each report that hold times, in each unit.
+        // Method: the lines of each report that contain times, in each unit.
         let wrk = "    Latency     4.38ms   15.28ms 100.62ms   93.91%\n     50%  169.00us\n\
                    \x20    99%    1.02s\n";
         assert_eq!(

@@ -1,4 +1,4 @@
-//! One `abx compare`, and what its record says.
+//! Runs `abx compare`, and reads its record.
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use abx_bench::child;
 
-/// What a study cost, and its record.
+/// A study: its duration and its record.
 #[derive(Debug)]
 pub struct Study {
-    /// From its start to its end, on the wall.
+    /// The wall time from start to end.
     pub took: Duration,
     record: Value,
 }
@@ -21,30 +21,30 @@ pub struct Study {
 /// One comparison of two subjects by one metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// The ratio and its interval's ends, where the verdict allows them.
+    /// The ratio and the ends of its interval, if the verdict allows them.
     pub bounds: Option<[f64; 3]>,
     pub verdict: String,
     /// The ratio of each complete block.
     pub per_block: Vec<f64>,
 }
 
-/// What one comparison claims, whatever it is for.
+/// The claim of a comparison, of whatever kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     pub metric: String,
-    /// Under which load or fault; empty for what is of none.
+    /// The load or fault; empty if the comparison has none.
     pub load: String,
     pub verdict: String,
-    /// The ratio, where the verdict allows one.
+    /// The ratio, if the verdict allows it.
     pub ratio: Option<f64>,
 }
 
 impl Study {
     /// Runs `abx compare ARGUMENTS`, with records in `folder`, and reads its record.
-    /// An exit code of 3 says that there is no verdict, and is no error here.
+    /// An exit code of 3 means that there is no verdict, which is not an error here.
     ///
     /// # Errors
-    /// When there is no record, with what abx said.
+    /// If there is no record, with the message of abx.
     pub fn run(
         abx: &Path,
         folder: &Path,
@@ -52,7 +52,7 @@ impl Study {
         longest: Duration,
     ) -> Result<Study, Box<dyn Error>> {
         let file = folder.join("record.json");
-        // Of an earlier study; there may be none.
+        // An earlier study may have left a record.
         let _ = std::fs::remove_file(&file);
         let mut command = Command::new(abx);
         command
@@ -72,12 +72,12 @@ impl Study {
     /// The first comparison by this metric.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is no such comparison.
     pub fn comparison(&self, metric: &str) -> Result<Comparison, Box<dyn Error>> {
         comparison(&self.record, metric).ok_or_else(|| format!("nothing compares {metric}").into())
     }
 
-    /// Every comparison's claim.
+    /// The claims of all comparisons.
     pub fn claims(&self) -> Vec<Claim> {
         claims(&self.record)
     }
@@ -85,7 +85,7 @@ impl Study {
     /// A figure of a subject, by its name in the record.
     ///
     /// # Errors
-    /// When it was not measured.
+    /// If the figure was not measured.
     pub fn figure(&self, subject: &str, key: &str) -> Result<f64, Box<dyn Error>> {
         figure(&self.record, subject, key).ok_or_else(|| format!("no {key} of {subject}").into())
     }
@@ -110,15 +110,15 @@ fn comparison(record: &Value, metric: &str) -> Option<Comparison> {
 }
 
 fn claims(record: &Value) -> Vec<Claim> {
-    let flatten = record["comparisons"].as_array().into_iter().flatten();
+    let comparisons = record["comparisons"].as_array().into_iter().flatten();
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
-    let each = flatten.map(|value| Claim {
+    let claim = |value: &Value| Claim {
         metric: text(value, "metric"),
         load: text(value, "load"),
         verdict: text(value, "verdict"),
         ratio: value["ratio"].as_f64(),
-    });
-    each.collect()
+    };
+    comparisons.map(claim).collect()
 }
 
 fn figure(record: &Value, subject: &str, key: &str) -> Option<f64> {
@@ -131,8 +131,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_gives_comparisons_and_figures() {
-        // Method: a record by hand, with a comparison that may claim nothing.
+    fn comparisons_and_figures_are_read_from_a_record() {
+        // Method: a record by hand, with a comparison without a claim.
         let record = serde_json::json!({
             "comparisons": [
                 { "metric": "throughput", "verdict": "slower", "ratio": 0.9, "low": 0.8,
@@ -152,10 +152,10 @@ mod tests {
         );
         assert_eq!(comparison(&record, "response_p99").unwrap().bounds, None);
         assert_eq!(comparison(&record, "memory"), None);
-        let all_claims = claims(&record);
-        assert_eq!((all_claims.len(), all_claims[0].ratio), (2, Some(0.9)));
+        let claims = claims(&record);
+        assert_eq!((claims.len(), claims[0].ratio), (2, Some(0.9)));
         assert_eq!(
-            (all_claims[1].verdict.as_str(), all_claims[1].ratio),
+            (claims[1].verdict.as_str(), claims[1].ratio),
             ("invalid", None)
         );
         assert_eq!(figure(&record, "base", "throughput_per_s"), Some(5.0));

@@ -1,31 +1,32 @@
-//! What can still be concluded, and the study that would settle the rest.
+//! What can still be concluded from reports.
 
 use crate::checks::{DISTINGUISHED, QUIET, differ, in_flight, ratio, rounded, runs, share};
 use crate::finding::{AuditFinding, AuditFindingId};
 use crate::report::{FigureKey, LoadTool, ToolReport};
 
-/// What a report's rate is worth.
+/// What a report's rate shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Worth {
     Void,
-    /// The server serves at least so many.
+    /// A lower bound of what the server can serve.
     AtLeast,
-    /// What the server or the generator could do.
+    /// The capacity of the server or of the generator.
     Capacity,
-    /// Of one request at a time.
+    /// The rate with one request at a time.
     OneAtATime,
     OneRun,
 }
 
-/// Sentences, the most useful first.
+/// The conclusions as sentences, the most useful first.
 pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> Vec<String> {
     if reports.is_empty() {
         return Vec::new();
     }
     let tool_reports = runs(reports);
     let of = |wanted: Worth| -> Vec<&ToolReport> {
-        let each = tool_reports.iter().copied();
-        each.filter(|report| worth(report, findings) == wanted)
+        let matching = tool_reports.iter().copied();
+        matching
+            .filter(|report| worth(report, findings) == wanted)
             .collect()
     };
     let mut out = Vec::new();
@@ -35,20 +36,18 @@ pub(crate) fn conclusions(reports: &[ToolReport], findings: &[AuditFinding]) -> 
         AuditFindingId::ErrorResponses,
         AuditFindingId::FailedRequests,
     ];
-    let some_wrong = |report: &&ToolReport| {
-        let mut about = findings
-            .iter()
-            .filter(|finding| finding.reports.contains(&report.name));
-        about.any(|finding| wrong.contains(&finding.id))
-    };
-    let some_wrong: Vec<&ToolReport> = one_run.into_iter().filter(some_wrong).collect();
+    let some_wrong: Vec<&ToolReport> = one_run
+        .iter()
+        .copied()
+        .filter(|report| about(report, findings).any(|finding| wrong.contains(&finding.id)))
+        .collect();
     if !some_wrong.is_empty() {
         out.push(format!(
             "{}: some responses were incorrect, so this is not a rate of correct responses.",
             names(&some_wrong)
         ));
     }
-    out.extend(late(&of(Worth::OneRun), findings));
+    out.extend(late(&one_run, findings));
     out.extend(of(Worth::AtLeast).into_iter().filter_map(at_least));
     out.extend(of(Worth::Capacity).into_iter().filter_map(saturated));
     out.extend(of(Worth::OneAtATime).into_iter().map(one_at_a_time));
@@ -91,15 +90,14 @@ fn saturated(report: &ToolReport) -> Option<String> {
     ))
 }
 
-/// What is concluded of rates that a late generator had.
+/// The conclusion from rates that a late generator measured.
 fn late(reports: &[&ToolReport], findings: &[AuditFinding]) -> Option<String> {
-    let is_late = |report: &&&ToolReport| {
-        let mut about = findings
-            .iter()
-            .filter(|finding| finding.reports.contains(&report.name));
-        about.any(|finding| finding.id == AuditFindingId::LateGenerator)
-    };
-    let late: Vec<&ToolReport> = reports.iter().filter(is_late).copied().collect();
+    let is_late = |finding: &AuditFinding| finding.id == AuditFindingId::LateGenerator;
+    let late: Vec<&ToolReport> = reports
+        .iter()
+        .copied()
+        .filter(|report| about(report, findings).any(is_late))
+        .collect();
     (!late.is_empty()).then(|| {
         format!(
             "{}: the generator was late, so the report does not show how much more the server can \
@@ -109,11 +107,20 @@ fn late(reports: &[&ToolReport], findings: &[AuditFinding]) -> Option<String> {
     })
 }
 
-/// Whether the finding is about this report.
+/// The findings about this report.
+fn about<'a>(
+    report: &ToolReport,
+    findings: &'a [AuditFinding],
+) -> impl Iterator<Item = &'a AuditFinding> {
+    findings
+        .iter()
+        .filter(move |finding| finding.reports.contains(&report.name))
+}
+
+/// Whether one of these findings limits what the report shows.
 fn has(report: &ToolReport, findings: &[AuditFinding], ids: &[AuditFindingId]) -> bool {
     use abx_evidence::Level;
-    let about = |finding: &&AuditFinding| finding.reports.contains(&report.name);
-    findings.iter().filter(about).any(|finding| {
+    about(report, findings).any(|finding| {
         let limits = BOUNDS.contains(&finding.id) || finding.id == AuditFindingId::Saturated;
         ids.contains(&finding.id) && (finding.level == Level::Void || limits)
     })
@@ -146,12 +153,12 @@ fn names(reports: &[&ToolReport]) -> String {
     let names: Vec<&str> = reports.iter().map(|report| report.name.as_str()).collect();
     match &names[..] {
         [] => String::new(),
-        [text] => (*text).to_owned(),
+        [name] => (*name).to_owned(),
         [before @ .., last] => format!("{} and {last}", before.join(", ")),
     }
 }
 
-/// What the runs show that nothing but their number limits.
+/// What runs show if only their number limits them.
 fn standing(reports: &[&ToolReport]) -> Option<String> {
     let [first, ..] = reports else {
         return None;
@@ -232,11 +239,11 @@ fn one_at_a_time(report: &ToolReport) -> String {
     )
 }
 
-/// These leave "at least".
+/// Findings that make a rate a lower bound.
 const BOUNDS: [AuditFindingId; 3] = [
     AuditFindingId::IdleConnections,
     AuditFindingId::OneAtATime,
     AuditFindingId::AskedRate,
 ];
-/// Nearly always one was under way.
+/// From this mean number on, nearly always one request was in flight.
 const SEQUENTIAL: f64 = 0.9;

@@ -1,24 +1,24 @@
-//! Figures as they were printed, and what could have been printed so.
+//! Figures as printed, and the values that print this way.
 
 use serde::{Deserialize, Serialize};
 
-/// A number that a tool printed: in seconds, bytes, responses or shares of 100.
+/// A number that a tool printed: in seconds, bytes, responses or percent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PrintedFigure {
-    /// As it stands in the text, without its unit.
+    /// The text, without the unit.
     pub printed: String,
-    /// Its value, in the unit of its key.
+    /// The value, in the unit of the key.
     pub value: f64,
-    /// The smallest number that is printed so, cut or rounded.
+    /// The smallest number that prints this way, truncated or rounded.
     pub low: f64,
-    /// The largest number that is printed so.
+    /// The largest number that prints this way.
     pub high: f64,
-    /// Where it stands in its file, from 1.
+    /// The line in the file, from 1.
     pub line: usize,
 }
 
 impl PrintedFigure {
-    /// All that could have been printed so.
+    /// All values that print this way.
     pub(crate) fn reach(&self) -> Reach {
         Reach {
             low: self.low,
@@ -27,7 +27,7 @@ impl PrintedFigure {
     }
 }
 
-/// All values that a number may have, none of them negative.
+/// The range of values that a number may have, none of them negative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Reach {
     pub(crate) low: f64,
@@ -81,13 +81,13 @@ impl Reach {
         self.times(Reach::exact(factor))
     }
 
-    /// Whether both could be one number. What is no number contradicts nothing.
+    /// Whether both could be the same number. A NaN contradicts nothing.
     pub(crate) fn meets(self, other: Reach) -> bool {
         let slack = 1e-9 * (self.high.abs() + other.high.abs());
         !(self.high + slack < other.low || other.high + slack < self.low)
     }
 
-    /// Whether all of it lies below all of the other.
+    /// Whether the whole range lies below the other.
     pub(crate) fn is_below(self, other: Reach) -> bool {
         !self.meets(other) && self.high < other.low
     }
@@ -102,8 +102,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_be_one_number_is_no_contradiction() {
-        // Method: 5000 requests in a printed 0.900 s beside rates just inside and outside.
+    fn ranges_that_share_a_number_do_not_contradict_each_other() {
+        // Method: 5000 requests in a printed 0.900 s, and rates just inside and outside.
         let time = Reach {
             low: 0.899,
             high: 0.901,

@@ -1,4 +1,4 @@
-//! What limits a report: each finding with its figures and the lines it rests on.
+//! What limits a report: findings with their figures and lines.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,15 @@ use serde::Serialize;
 
 use crate::report::{FigureKey, ToolReport};
 
-/// Which kind of finding.
+/// The kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditFindingId {
-    /// The tool gave up before it had a result.
+    /// The tool ended without a result.
     Aborted,
     /// Responses that were errors.
     ErrorResponses,
-    /// Requests without a right response.
+    /// Requests without a correct response.
     FailedRequests,
     /// Figures that contradict each other.
     Contradiction,
@@ -23,7 +23,7 @@ pub enum AuditFindingId {
     DifferentBodies,
     /// Runs that differ in more than the server.
     DifferentRuns,
-    /// Fewer requests under way than connections.
+    /// Fewer requests in flight than connections.
     IdleConnections,
     /// Requests one after the other.
     OneAtATime,
@@ -35,33 +35,33 @@ pub enum AuditFindingId {
     GeneratorLimit,
     /// A generator near its limit.
     GeneratorCpu,
-    /// A generator that is late to look.
+    /// A generator that reads its sockets late.
     LateGenerator,
-    /// Times of runs with more and with fewer requests under way.
+    /// Times of runs with different numbers of requests in flight.
     DifferentUnderWay,
     /// A difference that identical servers show too.
     SmallDifference,
-    /// Figures without what they were measured by.
+    /// Figures without tool, load or duration.
     BareFigures,
-    /// A connection for each request.
+    /// One connection per request.
     ConnectionSetUp,
-    /// A quantile of few requests.
+    /// A quantile from few requests.
     FewForQuantile,
     QuantileIsMaximum,
     /// Times that are printed too coarsely.
     CoarseTimes,
-    /// A figure that the tool computes in a way of its own.
+    /// A figure that the tool does not compute as its name suggests.
     ToolsOwnWay,
     SingleRun,
     ShortRun,
     DifferentHeads,
-    /// A figure that another report has too.
+    /// Figures that another report has too.
     SameFigures,
     Incomplete,
 }
 
 impl AuditFindingId {
-    /// What such a finding means, for all reports that have it.
+    /// What the finding means, for all reports that have it.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         use AuditFindingId as Id;
@@ -142,15 +142,15 @@ pub struct AuditFinding {
     pub id: AuditFindingId,
     /// How far it limits what may be claimed.
     pub level: Level,
-    /// The reports, by their names.
+    /// The names of the reports.
     pub reports: Vec<String>,
     pub message: String,
-    /// The lines that they stand on.
+    /// The lines that the finding is based on.
     pub rests_on: Vec<FileLine>,
 }
 
 impl ToolReport {
-    /// A note about it, which rests on these of its figures.
+    /// A note about this report, based on these figures.
     pub(crate) fn note(
         &self,
         id: AuditFindingId,
@@ -160,7 +160,7 @@ impl ToolReport {
         AuditFinding::of(self, id, Level::Note, message, keys)
     }
 
-    /// The same, by which it is a bound.
+    /// A finding that makes the report's rate a bound.
     pub(crate) fn bound(
         &self,
         id: AuditFindingId,
@@ -170,7 +170,7 @@ impl ToolReport {
         AuditFinding::of(self, id, Level::Bound, message, keys)
     }
 
-    /// The same, by which it claims nothing.
+    /// A finding that makes the report void.
     pub(crate) fn void(
         &self,
         id: AuditFindingId,
@@ -182,7 +182,7 @@ impl ToolReport {
 }
 
 impl AuditFinding {
-    /// About one report; it rests on these of its figures.
+    /// A finding about one report, based on these figures.
     pub(crate) fn of(
         report: &ToolReport,
         id: AuditFindingId,
@@ -200,7 +200,7 @@ impl AuditFinding {
         )
     }
 
-    /// About one report; it rests on these lines of its file.
+    /// A finding about one report, based on these lines of its file.
     pub(crate) fn at(
         report: &ToolReport,
         id: AuditFindingId,
@@ -226,21 +226,17 @@ impl AuditFinding {
     }
 }
 
-/// Findings that are the same of several reports become one of all of them.
+/// Merges equal findings about several reports into one.
 pub(crate) fn merged(findings: Vec<AuditFinding>) -> Vec<AuditFinding> {
     let mut out: Vec<AuditFinding> = Vec::new();
     for finding in findings {
-        let same = |audit_finding: &&mut AuditFinding| {
-            (
-                audit_finding.id,
-                audit_finding.level,
-                &audit_finding.message,
-            ) == (finding.id, finding.level, &finding.message)
+        let is_same = |other: &&mut AuditFinding| {
+            (other.id, other.level, &other.message) == (finding.id, finding.level, &finding.message)
         };
-        match out.iter_mut().find(same) {
-            Some(audit_finding) => {
-                audit_finding.reports.extend(finding.reports);
-                audit_finding.rests_on.extend(finding.rests_on);
+        match out.iter_mut().find(is_same) {
+            Some(other) => {
+                other.reports.extend(finding.reports);
+                other.rests_on.extend(finding.rests_on);
             }
             None => out.push(finding),
         }

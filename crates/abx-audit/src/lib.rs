@@ -1,12 +1,11 @@
-//! What reports of load generators show, and what they do not.
+//! Audits the reports of load generators: what they show, and what they do not.
 //!
-//! Text goes in: reports of ab, httperf, wrk, wrk2, hey, oha, h2load and siege, with
-//! whatever stands around them. Out come their figures with their places, and findings
-//! that rest on these. Nothing is guessed: what cannot be read in one way is named.
-//! Start at [`audit`].
+//! The input is text that contains reports of ab, httperf, wrk, wrk2, hey, oha, h2load or
+//! siege. The output is their figures with their line numbers, and findings based on them.
+//! Nothing is guessed: ambiguous text is reported as unread. Start at [`audit`].
 //!
-//! The way of the data: `text` makes text readable, `read` finds reports in it, `checks`
-//! examines them, `conclude` and `study` derive what is left; `page` prints it.
+//! Data flow: `text` normalises text, `read` finds reports in it, `checks` examines them,
+//! `conclude` and `study` derive conclusions and a follow-up study, and `page` prints the audit.
 
 mod checks;
 mod conclude;
@@ -29,43 +28,43 @@ pub use read::Unread;
 pub use report::{FigureKey, LoadTool, PrintedQuantile, PrintedWord, ToolReport, WordKey};
 pub use text::text_of;
 
-/// A text and what its file is called.
+/// A file to audit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportText {
     pub file: String,
-    /// What stands in it; `None` when it is no text.
+    /// The contents; `None` if the file is not text.
     pub text: Option<String>,
 }
 
-/// What was found in one file.
+/// The result for one file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AuditedFile {
     pub file: String,
-    /// How many lines it has.
+    /// The number of lines.
     pub lines: usize,
     pub reports: usize,
     pub is_text: bool,
     pub unread: Vec<Unread>,
 }
 
-/// Everything that was found.
+/// The result of an audit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Audit {
     #[serde(flatten)]
     pub head: OutputHead,
-    /// The files, in their order.
+    /// The files, in the order in which they were given.
     pub files: Vec<AuditedFile>,
     /// All reports, in the order of files and lines.
     pub reports: Vec<ToolReport>,
-    /// What limits them, the weightiest first.
+    /// What limits the reports, the most severe first.
     pub findings: Vec<AuditFinding>,
     /// What can still be concluded.
     pub conclusions: Vec<String>,
-    /// The study that would settle the rest, as a command; `None` without a report.
+    /// The command of a study that would answer the open questions; `None` without a report.
     pub study: Option<String>,
 }
 
-/// Reads texts, and returns what the reports in them show.
+/// Finds the reports in these texts, and checks them.
 #[must_use]
 pub fn audit(texts: &[ReportText]) -> Audit {
     let mut files = Vec::new();
@@ -74,7 +73,7 @@ pub fn audit(texts: &[ReportText]) -> Audit {
         let mut reading = text
             .text
             .as_deref()
-            .map(|own_text| read::READER.read(&text.file, own_text))
+            .map(|contents| read::READER.read(&text.file, contents))
             .unwrap_or_default();
         let room = REPORTS_MOST - reports.len();
         if let Some(first) = reading.reports.get(room) {
@@ -99,11 +98,11 @@ pub fn audit(texts: &[ReportText]) -> Audit {
     Audit::of(files, reports)
 }
 
-/// Every report is compared with every other.
+/// Limited because every report is compared with every other.
 const REPORTS_MOST: usize = 1000;
 
 impl Audit {
-    /// What these reports show, which have their names.
+    /// Checks reports that already have their names.
     fn of(files: Vec<AuditedFile>, reports: Vec<ToolReport>) -> Audit {
         let findings = checks::findings(&reports);
         Audit {

@@ -1,10 +1,10 @@
-//! What reports are called: after what is different in the names of their files.
+//! Names of reports: the parts in which the names of their files differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::report::{LoadTool, ToolReport};
 
-/// Names all reports, each differently.
+/// Gives every report a unique name.
 pub(crate) fn name(reports: &mut [ToolReport]) {
     let files: BTreeSet<&str> = reports.iter().map(|report| report.file.as_str()).collect();
     let short = short(&files);
@@ -13,16 +13,12 @@ pub(crate) fn name(reports: &mut [ToolReport]) {
         .zip(short)
         .map(|(file, short)| ((*file).to_owned(), short))
         .collect();
-    let of_file = |file: &str| {
-        let printed = reports
-            .iter()
-            .filter(|report| report.tool != LoadTool::Table);
-        printed.filter(|report| report.file == file).count()
-    };
-    let counts: BTreeMap<String, usize> = files
-        .iter()
-        .map(|file| ((*file).to_owned(), of_file(file)))
-        .collect();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for report in reports.iter() {
+        if report.tool != LoadTool::Table {
+            *counts.entry(report.file.clone()).or_default() += 1;
+        }
+    }
     let mut taken: BTreeSet<String> = BTreeSet::new();
     for report in reports {
         let file = short.get(&report.file).cloned().unwrap_or_default();
@@ -32,22 +28,21 @@ pub(crate) fn name(reports: &mut [ToolReport]) {
             _ if is_alone => file,
             _ => format!("{file}:{}", report.line),
         };
-        // Side by side, reports begin on the same line.
-        let mut name_now = name.clone();
+        // Reports that are printed side by side begin on the same line.
+        let mut unique = name.clone();
         let mut number = 1;
-        while !taken.insert(name_now.clone()) {
+        while !taken.insert(unique.clone()) {
             number += 1;
-            name_now = format!("{name}#{number}");
+            unique = format!("{name}#{number}");
         }
-        report.name = name_now;
+        report.name = unique;
     }
 }
 
-/// The names of files without their folders and endings, and without what all begin with.
+/// The names of files without folders, extensions and the parts that all begin with.
 fn short(files: &BTreeSet<&str>) -> Vec<String> {
     let stem = |file: &&str| {
-        let name = file.rsplit('/').next().unwrap_or(file);
-        let mut name = name;
+        let mut name = file.rsplit('/').next().unwrap_or(file);
         for ending in ENDINGS {
             name = name
                 .strip_suffix(ending)
@@ -57,34 +52,33 @@ fn short(files: &BTreeSet<&str>) -> Vec<String> {
         name.to_owned()
     };
     let stems: Vec<String> = files.iter().map(stem).collect();
-    let parts = |stem: &str| -> Vec<String> {
-        let parts = stem.split_inclusive(['-', '_', '.']);
-        parts.map(str::to_owned).collect()
-    };
-    let texts: Vec<Vec<String>> = stems.iter().map(|stem| parts(stem)).collect();
-    let Some(first) = texts.first().filter(|_| texts.len() > 1) else {
+    let split: Vec<Vec<&str>> = stems
+        .iter()
+        .map(|stem| stem.split_inclusive(['-', '_', '.']).collect())
+        .collect();
+    let Some(first) = split.first().filter(|_| split.len() > 1) else {
         return stems;
     };
     let is_shared = |count: usize| {
-        texts
+        split
             .iter()
-            .all(|texts| texts.len() > count && texts[..count] == first[..count])
+            .all(|parts| parts.len() > count && parts[..count] == first[..count])
     };
     let shared = (0..first.len())
         .rev()
         .find(|count| is_shared(*count))
         .unwrap_or(0);
-    let shortened: Vec<String> = texts.iter().map(|parts| parts[shared..].concat()).collect();
+    let shortened: Vec<String> = split.iter().map(|parts| parts[shared..].concat()).collect();
     let distinct: BTreeSet<&String> = shortened.iter().collect();
     if distinct.len() == stems.len() {
         shortened
     } else {
-        // Files of one name in several folders.
+        // Files of the same name in several folders.
         files.iter().map(|file| (*file).to_owned()).collect()
     }
 }
 
-/// Endings of files, the last first.
+/// Extensions of report files, the outermost first.
 const ENDINGS: [&str; 13] = [
     ".txt", ".log", ".md", ".out", ".html", ".json", ".ab", ".httperf", ".wrk", ".wrk2", ".hey",
     ".oha", ".siege",
@@ -95,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_what_is_different_in_files() {
+    fn reports_are_named_after_the_parts_in_which_files_differ() {
         // Method: files with a common beginning, one alone, and the same name in two folders.
         let names = |files: &[&str]| short(&files.iter().copied().collect());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! A report that was read: which tool printed it, and its figures with their places.
+//! A report as read: the tool that printed it, and its figures with their lines.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::{PrintedFigure, Reach};
 
-/// The tool that prints such a report.
+/// The tool that printed a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadTool {
@@ -25,7 +25,7 @@ pub enum LoadTool {
 }
 
 impl LoadTool {
-    /// Its name as its users write it.
+    /// The name as users write it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl LoadTool {
 
 macro_rules! figure_keys {
     ($($(#[$doc:meta])* $key:ident $name:literal,)*) => {
-        /// What a figure is: times are in seconds, sizes in bytes, rates in 1/s.
+        /// The kind of a figure: times are in seconds, sizes in bytes, rates in 1/s.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum FigureKey {
@@ -65,25 +65,25 @@ macro_rules! figure_keys {
 figure_keys! {
     /// Connections of a closed loop.
     Connections "connections",
-    /// Requests that were sent.
+    /// Requests sent.
     Sent "sent",
-    /// Responses that came whole, right or wrong.
+    /// Complete responses, correct or not.
     Completed "completed",
     /// Responses that the tool calls a success.
     Succeeded "succeeded",
-    /// How long it took.
+    /// The duration.
     Elapsed "elapsed",
-    /// Requests for each second.
+    /// Requests per second.
     Rate "rate",
     /// Requests that the tool calls failed.
     Failed "failed",
-    /// Of them, those of another length than the first.
+    /// Failed requests whose response differed in length from the first.
     FailedLength "failed_length",
-    /// Of them, those that could not connect.
+    /// Failed requests that could not connect.
     FailedConnect "failed_connect",
-    /// Of them, those that broke off.
+    /// Failed requests whose response was cut off.
     FailedReceive "failed_receive",
-    /// Of them, all others.
+    /// All other failed requests.
     FailedExceptions "failed_exceptions",
     /// Requests that got no response in time.
     TimedOut "timed_out",
@@ -99,19 +99,19 @@ figure_keys! {
     Status4xx "status_4xx",
     /// Responses with a status of 5xx.
     Status5xx "status_5xx",
-    /// Responses over a connection that was used again.
+    /// Responses over a reused connection.
     KeptAlive "kept_alive",
     /// The length of the first body.
     BodyLength "body_length",
-    /// All bytes that came.
+    /// All bytes received.
     BytesTotal "bytes_total",
     /// The bytes of all bodies.
     BytesBodies "bytes_bodies",
-    /// Bytes for each second.
+    /// Bytes per second.
     Transfer "transfer",
     /// The mean time of a request as computed from connections, time and requests.
     MeanComputed "mean_computed",
-    /// The time for each request, over all connections.
+    /// The time per request, over all connections.
     TimePerRequest "time_per_request",
     /// The shortest time of a request.
     Min "min",
@@ -127,17 +127,17 @@ figure_keys! {
     ConnectMin "connect_min",
     /// The mean time until connected.
     ConnectMean "connect_mean",
-    /// The mean time after that.
+    /// The mean time from the connection to the end of the response.
     ProcessingMean "processing_mean",
     /// The mean time until the first byte of a response.
     WaitingMean "waiting_mean",
-    /// Connections for each second.
+    /// Connections per second.
     ConnectionRate "connection_rate",
-    /// The time for each connection, over all of them.
+    /// The time per connection, over all of them.
     TimePerConnection "time_per_connection",
-    /// The most connections at once.
+    /// The largest number of concurrent connections.
     ConnectionsMost "connections_most",
-    /// Responses for each connection.
+    /// Responses per connection.
     CallsPerConnection "calls_per_connection",
     /// The size of a request.
     RequestSize "request_size",
@@ -149,7 +149,7 @@ figure_keys! {
     HeadSize "head_size",
     /// The mean size of bodies.
     BodySize "body_size",
-    /// The mean size of what stands behind bodies.
+    /// The mean size of what follows bodies.
     FootSize "foot_size",
     /// The mean size of responses.
     ResponseSize "response_size",
@@ -157,25 +157,25 @@ figure_keys! {
     CpuUser "cpu_user",
     /// CPU time of the generator in the kernel.
     CpuSystem "cpu_system",
-    /// Share of a processor that the generator used, of 100.
+    /// Share of a processor that the generator used, in percent.
     CpuShare "cpu_share",
-    /// Requests under way on average.
+    /// The mean number of requests in flight.
     Concurrency "concurrency",
-    /// Connections that were requested on the command line.
+    /// Connections set on the command line.
     AskedConnections "asked_connections",
-    /// Requests that were set on the command line.
+    /// Requests set on the command line.
     AskedRequests "asked_requests",
-    /// The rate that was requested on the command line.
+    /// The rate set on the command line.
     AskedRate "asked_rate",
-    /// Calls for each connection that were requested on the command line.
+    /// Calls per connection set on the command line.
     AskedCalls "asked_calls",
     /// Requests after which the tool gave up.
     AbortedAfter "aborted_after",
-    /// Streams of each connection that were requested on the command line.
+    /// Streams per connection set on the command line.
     AskedStreams "asked_streams",
     /// The port of the server.
     Port "port",
-    /// How long the run was to last, as the report or the command line has it.
+    /// The duration set for the run, from the report or the command line.
     AskedDuration "asked_duration",
     /// Connections that were opened.
     ConnectionsMade "connections_made",
@@ -197,13 +197,13 @@ figure_keys! {
     NoPort "no_port",
     /// Connections for which the generator's machine had no room in its file table.
     TableFull "table_full",
-    /// Requests that the threads of h2load were to send, of those that are listed.
+    /// Requests assigned to those threads of h2load that are listed.
     ThreadRequests "thread_requests",
-    /// All requests that h2load was to send.
+    /// All requests that h2load had to send.
     RequestsTotal "requests_total",
 }
 
-/// What a word is.
+/// The kind of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WordKey {
@@ -232,44 +232,44 @@ impl WordKey {
 /// A time that a share of requests did not exceed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PrintedQuantile {
-    /// The share, of 100.
+    /// The share in percent.
     pub percent: f64,
     pub time: PrintedFigure,
 }
 
-/// A word and its line.
+/// A word of a report and its line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrintedWord {
     pub word: String,
-    /// Its line in the file, from 1.
+    /// The line in the file, from 1.
     pub line: usize,
 }
 
 /// A report of a tool, as far as it could be read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolReport {
-    /// What it is called here: after its file, and its line where a file has several.
+    /// Named after the file, and after the line if the file has several reports.
     pub name: String,
     pub tool: LoadTool,
     pub file: String,
-    /// Its first line, from 1.
+    /// The first line, from 1.
     pub line: usize,
     pub last_line: usize,
-    /// Whether the command line requests keep-alive: `None` when it is not shown.
+    /// Whether the command line requests keep-alive; `None` if it is not shown.
     pub asked_keep_alive: Option<bool>,
     /// The first line that counts failures and cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failures_unread: Option<usize>,
     pub figures: BTreeMap<FigureKey, PrintedFigure>,
     pub words: BTreeMap<WordKey, PrintedWord>,
-    /// Its quantiles, ascending by their share.
+    /// Quantiles, ascending by share.
     pub quantiles: Vec<PrintedQuantile>,
-    /// Responses by their status, where a tool lists each.
+    /// Responses by status, if the tool lists each status.
     pub statuses: BTreeMap<u16, PrintedFigure>,
 }
 
 impl ToolReport {
-    /// One without figures that begins at this line.
+    /// A report without figures that begins at this line.
     pub(crate) fn empty(tool: LoadTool, file: &str, line: usize) -> ToolReport {
         ToolReport {
             name: String::new(),
@@ -290,7 +290,7 @@ impl ToolReport {
         self.figures.get(&key)
     }
 
-    /// All that this figure may be.
+    /// The range of values that this figure may have.
     pub(crate) fn reach(&self, key: FigureKey) -> Option<Reach> {
         self.figure(key).map(PrintedFigure::reach)
     }
@@ -327,10 +327,8 @@ impl ToolReport {
         if elapsed.low <= 0.0 {
             return None;
         }
-        let (value, reach) = (
-            count.value / elapsed.value,
-            count.reach().over(elapsed.reach()),
-        );
+        let value = count.value / elapsed.value;
+        let reach = count.reach().over(elapsed.reach());
         Some(PrintedFigure {
             printed: format!("{value:.2}"),
             value,
@@ -340,7 +338,7 @@ impl ToolReport {
         })
     }
 
-    /// Whether a connection of httperf has several requests, so that its life is not their time.
+    /// Whether httperf's connections have several requests, so lifetimes are not response times.
     fn has_calls(&self) -> bool {
         use FigureKey::{AskedCalls, CallsPerConnection, ConnectionsMade, Sent};
         let is_several = |key| self.value(key).is_some_and(|calls| calls > 1.01);
@@ -350,7 +348,7 @@ impl ToolReport {
             || made.is_some_and(|(made, sent)| sent > 1.01 * made)
     }
 
-    /// Gives figures the keys of what they are, once the whole report has been read.
+    /// Corrects the keys of figures after the whole report has been read.
     pub(crate) fn settle(&mut self) {
         use FigureKey as Key;
         let is_httperf = self.tool == LoadTool::Httperf;
@@ -368,19 +366,15 @@ impl ToolReport {
             let mean = self.mean_of_parts();
             self.figures.extend(mean.map(|mean| (Key::Mean, mean)));
         }
-        // Lines of threads are missing, so their sum is not all connections.
-        let (listed, total) = (
-            self.value(Key::ThreadRequests),
-            self.value(Key::RequestsTotal),
-        );
-        let is_elided = listed
-            .zip(total)
+        // If thread lines are missing, their sum is not the number of connections.
+        let is_elided = self
+            .value(Key::ThreadRequests)
+            .zip(self.value(Key::RequestsTotal))
             .is_some_and(|(listed, total)| listed > 0.0 && listed < total);
-        let requested = self.value(Key::AskedConnections);
         let is_less = self
             .value(Key::Connections)
-            .zip(requested)
-            .is_some_and(|(had, requested)| had < requested);
+            .zip(self.value(Key::AskedConnections))
+            .is_some_and(|(opened, requested)| opened < requested);
         if self.tool == LoadTool::H2load && (is_elided || is_less) {
             self.figures.remove(&Key::Connections);
         }
@@ -404,7 +398,7 @@ impl ToolReport {
         })
     }
 
-    /// The server's host if that is the machine that sent the requests.
+    /// The server's host, if the requests came from the same machine.
     pub(crate) fn own_host(&self) -> Option<&str> {
         let host = self.word(WordKey::Host)?;
         let is_own = host == "localhost" || host.starts_with("127.") || host == "[::1]";
@@ -421,13 +415,13 @@ impl ToolReport {
         rest.find('/').map(|start| &rest[start..])
     }
 
-    /// Whether every request had a connection of its own; `None` when that is not shown.
+    /// Whether every request opened a connection; `None` if the report does not show it.
     pub(crate) fn opens_for_each(&self) -> Option<bool> {
         use FigureKey::{AskedCalls, BytesTotal, CallsPerConnection, Failed, KeptAlive};
         match self.tool {
             LoadTool::Ab => match self.value(KeptAlive) {
                 Some(kept) => Some(kept == 0.0),
-                // The line stands between these two, when keep-alive was requested.
+                // With keep-alive, that line is printed between these two.
                 None if self.figure(Failed).is_some() && self.figure(BytesTotal).is_some() => {
                     Some(true)
                 }

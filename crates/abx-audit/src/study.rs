@@ -1,30 +1,28 @@
-//! The study that would settle what reports leave open.
+//! The study that would answer what reports leave open.
 
 use std::collections::BTreeSet;
 
 use crate::checks::runs;
 use crate::report::{FigureKey, LoadTool, ToolReport};
 
-/// A call of `abx compare` under the load of these reports; what starts each server is for the
-/// person to fill in.
+/// An `abx compare` command with the load of these reports; the user fills in the command that
+/// starts each server.
 pub(crate) fn command(reports: &[ToolReport]) -> Option<String> {
-    let tool_reports = runs(reports);
-    let all_tool_reports: Vec<&ToolReport> = if tool_reports.is_empty() {
-        reports.iter().collect()
-    } else {
-        tool_reports
-    };
-    let first = all_tool_reports.first()?;
+    let mut compared = runs(reports);
+    if compared.is_empty() {
+        compared = reports.iter().collect();
+    }
+    let first = compared.first()?;
     let mut seen = BTreeSet::new();
-    let names = all_tool_reports.iter().map(|report| started(&report.name));
-    let mut words: Vec<String> = names.filter(|word| seen.insert(word.clone())).collect();
-    if words.len() == 1 {
-        words.push(started("other"));
+    let mut subjects: Vec<String> = compared
+        .iter()
+        .map(|report| started(&report.name))
+        .filter(|subject| seen.insert(subject.clone()))
+        .collect();
+    if subjects.len() == 1 {
+        subjects.push(started("other"));
     }
-    let mut command = "abx compare".to_owned();
-    for word in words {
-        command.push_str(&format!(" {word}"));
-    }
+    let mut command = format!("abx compare {}", subjects.join(" "));
     if let Some(connections) = connections(first) {
         command.push_str(&format!(" -c {connections}"));
     }
@@ -56,21 +54,17 @@ fn connections(report: &ToolReport) -> Option<u64> {
     (count >= 1.0).then_some(count as u64)
 }
 
-/// A name that a subject may have.
+/// The name with only the characters that a subject's name may have.
 fn subject(name: &str) -> String {
     let name = name.strip_prefix("row ").unwrap_or(name);
-    let letter = |character: char| match character {
-        character if character.is_ascii_alphanumeric() || matches!(character, '.' | '-' | '_') => {
-            character
-        }
-        _ => '-',
-    };
-    let name: String = name.chars().map(letter).collect();
+    let is_allowed =
+        |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '_');
+    let name = name.replace(|letter: char| !is_allowed(letter), "-");
     let name = name.trim_matches('-');
     if name.is_empty() { "server" } else { name }.to_owned()
 }
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 fn quoted(word: &str) -> String {
     let is_plain =
         |character: char| character.is_ascii_alphanumeric() || "/._-~%=+,:@".contains(character);

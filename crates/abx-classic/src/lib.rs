@@ -1,8 +1,8 @@
 //! The command lines and reports of other load generators, for scripts that were written for
-//! them: words go in and a plain description of the load comes out; what was measured goes in
-//! and the report comes out, to the character. The load is made elsewhere.
+//! them. This crate parses the words of a command line into a description of the load, and prints
+//! what was measured as the original would, to the character. The load is generated elsewhere.
 //!
-//! [`ab`] is ApacheBench: start at [`ab::AbCommand`]. [`httperf`] is what its name says: start
+//! [`ab`] replaces ApacheBench: start at [`ab::AbCommand`]. [`httperf`] replaces httperf: start
 //! at [`httperf::HttperfCommand`].
 
 pub mod ab;

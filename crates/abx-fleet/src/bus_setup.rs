@@ -1,8 +1,8 @@
 //! The files that a NATS server needs to limit controllers and agents to their own subjects: its
 //! configuration, a certificate, and a user for each of them.
 //!
-//! Permissions are made of the subjects that are used ([`subject`](crate::message::subject)),
-//! so that the two cannot differ.
+//! Permissions are derived from the subjects that are used ([`subject`](crate::message::subject)),
+//! so that they cannot differ.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -22,24 +22,24 @@ use crate::message::subject::{
     ALL_AGENTS, ALL_RUNS, address, agent_subject, beat_subject, control_subject, join_subject,
 };
 
-/// A NATS server that is to be set up.
+/// A NATS server to set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BusSetup {
-    /// The names and addresses at which it is reached, besides this machine's own.
+    /// The names and addresses of the server, in addition to this machine's loopback ones.
     pub hosts: Vec<String>,
     pub port: u16,
-    /// How many agents have credentials.
+    /// The number of agents that get credentials.
     pub agents: u16,
 }
 
-/// A file for it. All of them are secret, except the authority's certificate.
+/// A file of the setup. All files are secret, except the authority's certificate.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SetupFile {
     pub name: String,
     pub text: String,
 }
 
-/// Why there is no setup.
+/// Why a setup cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum BusSetupError {
     #[error("`{0}` is neither the name nor the address of a machine, such as bus.lan or 10.0.0.1")]
@@ -57,18 +57,18 @@ struct User {
     subscribe: Vec<String>,
 }
 
-/// How this machine reaches a server of its own.
+/// The names and addresses of a server on this machine.
 const OWN_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
-/// Random bytes of a password.
+/// The number of random bytes in a password.
 const PASSWORD_BYTES: usize = 32;
-/// Bytes of a message, at most: as much as NATS advises at most, for plans with many requests.
+/// The largest message, for plans with many requests: the largest value that NATS recommends.
 const PAYLOAD: &str = "8MB";
-/// Letters in a line of PEM.
+/// The number of characters in a line of PEM.
 const PEM_LINE: usize = 64;
 
 impl BusSetup {
-    /// The files, all created again. The key of the authority is in none of them: a holder of all
-    /// of them can still not make a certificate that agents trust.
+    /// Creates the files. None contains the key of the authority, so that no holder of the files
+    /// can make a certificate that agents trust.
     pub fn files(&self) -> Result<Vec<SetupFile>, BusSetupError> {
         let [authority, certificate, key] = self.certificates()?;
         let mut users = vec![User::controller()?];
@@ -95,7 +95,7 @@ impl BusSetup {
         Ok(files)
     }
 
-    /// Certificates of an authority and of the server, and the server's key.
+    /// The certificates of the authority and of the server, and the server's key.
     fn certificates(&self) -> Result<[String; 3], BusSetupError> {
         let mut names: Vec<String> = OWN_HOSTS.map(str::to_owned).to_vec();
         for host in &self.hosts {
@@ -158,15 +158,15 @@ impl User {
         })
     }
 
-    /// Publishes under its own name, and receives the controllers' messages to it and to all.
+    /// Publishes under its own name, and receives messages to it and to all agents.
     fn agent(number: u16) -> io::Result<User> {
         let name = format!("agent-{number}");
-        let own_text = address(&name, "*");
+        let address = address(&name, "*");
         Ok(User {
             password: password()?,
-            publish: vec![join_subject(&own_text), beat_subject(ALL_RUNS, &own_text)],
+            publish: vec![join_subject(&address), beat_subject(ALL_RUNS, &address)],
             subscribe: vec![
-                agent_subject(&own_text),
+                agent_subject(&address),
                 control_subject(ALL_RUNS),
                 format!("{}.>", inbox(&name)),
             ],
@@ -174,7 +174,7 @@ impl User {
         })
     }
 
-    /// Responses may go to the subject that a request names, once each.
+    /// The user's entry, which allows one response to each request.
     fn configuration(&self) -> String {
         format!(
             "    {{\n      user: \"{}\"\n      password: \"{}\"\n      permissions: {{\n\
@@ -229,8 +229,8 @@ mod tests {
 
     #[test]
     fn hosts_are_names_and_addresses() {
-        // Method: names, addresses, and values that are nearly one of them.
-        for (host, is_one) in [
+        // Method: names, addresses, and texts that resemble them.
+        for (host, is_valid) in [
             ("bus.lan", true),
             ("bus-1", true),
             ("10.0.0.1", true),
@@ -247,14 +247,14 @@ mod tests {
                 port: 4222,
                 agents: 1,
             };
-            assert_eq!(setup.files().is_ok(), is_one, "{host}");
+            assert_eq!(setup.files().is_ok(), is_valid, "{host}");
         }
     }
 
     #[test]
-    fn every_user_has_a_password_that_is_nowhere_else() {
-        // Method: two setups; all passwords differ, and each is in its own file and in the
-        // server's only.
+    fn every_user_has_a_distinct_password() {
+        // Method: two setups; each password is only in the user's file and in the configuration of
+        // the server.
         let setup = BusSetup {
             hosts: Vec::new(),
             port: 4222,
@@ -270,8 +270,8 @@ mod tests {
             let (user, password) = file.text.trim().split_once(':').unwrap();
             assert_eq!(file.name, format!("{user}.creds"));
             assert_eq!(password.len(), 2 * PASSWORD_BYTES);
-            let having = both.iter().filter(|file| file.text.contains(password));
-            let names: Vec<&str> = having.map(|file| file.name.as_str()).collect();
+            let files = both.iter().filter(|file| file.text.contains(password));
+            let names: Vec<&str> = files.map(|file| file.name.as_str()).collect();
             assert_eq!(names, ["nats.conf", &file.name]);
         }
     }

@@ -11,13 +11,13 @@ use crate::pace::{LATE, PaceSums};
 /// A run as its agents counted it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collected {
-    /// The record of the run before its load, and the agents that had a part in it.
+    /// The record of the run before its load, and its agents.
     pub measured: Measured,
     /// The merged counts of the agents.
     pub tally: SliceTally,
 }
 
-/// Why files are not put together.
+/// Why files cannot be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
     #[error("there is nothing to collect")]
@@ -54,7 +54,7 @@ pub struct MixedFinals {
     pub remedy: &'static str,
 }
 
-/// Puts the parts of one run together. A part that is given twice counts once.
+/// Merges the parts of one run. A part that is given twice counts once.
 pub fn collect(finals: Vec<(PathBuf, Final)>) -> Result<Collected, CollectError> {
     let mut parts: Vec<(PathBuf, Final)> = Vec::new();
     for (file, item) in finals {
@@ -77,9 +77,11 @@ pub fn collect(finals: Vec<(PathBuf, Final)>) -> Result<Collected, CollectError>
     }
     let (file, first) = parts.first().ok_or(CollectError::Nothing)?;
     let mut measured = (*first.counted.record).clone();
-    let fleet = measured.fleet.take();
-    let fleet = fleet.filter(|fleet| fleet.agents.len() == first.author.slots);
-    let fleet = fleet.ok_or_else(|| CollectError::NoFleet { file: file.clone() })?;
+    let fleet = measured
+        .fleet
+        .take()
+        .filter(|fleet| fleet.agents.len() == first.author.slots)
+        .ok_or_else(|| CollectError::NoFleet { file: file.clone() })?;
     let is_cut = parts.iter().any(|(_, item)| item.counted.is_cut);
     let fleet = together(fleet, &measured, &parts);
     measured.fleet = Some(FleetRecord {
@@ -93,30 +95,30 @@ pub fn collect(finals: Vec<(PathBuf, Final)>) -> Result<Collected, CollectError>
     };
     let mut tallies = parts.into_iter().map(|(_, item)| *item.counted.tally);
     let first = tallies.next().ok_or(CollectError::Nothing)?;
-    let tally = tallies.fold(first, |mut sum, slice_tally| {
-        sum.merge(&slice_tally);
+    let tally = tallies.fold(first, |mut sum, tally| {
+        sum.merge(&tally);
         sum
     });
     Ok(Collected { measured, tally })
 }
 
-/// Whether both are parts of one run.
+/// Checks that both files are parts of one run.
 fn check_alike(
     (file, item): (&Path, &Final),
     (first, other): (&Path, &Final),
 ) -> Result<(), CollectError> {
-    let (author, others): (&Author, &Author) = (&item.author, &other.author);
+    let (author, other_author): (&Author, &Author) = (&item.author, &other.author);
     let checks = [
         (
             "run id",
             &author.run,
-            &others.run,
+            &other_author.run,
             "collect one run at a time",
         ),
         (
             "build",
             &author.build,
-            &others.build,
+            &other_author.build,
             "use the same program everywhere",
         ),
         (
@@ -128,23 +130,23 @@ fn check_alike(
     ];
     match checks
         .into_iter()
-        .find(|(_, own_text, others, _)| own_text != others)
+        .find(|(_, value, other_value, _)| value != other_value)
     {
         None => Ok(()),
-        Some((what, own_text, others, remedy)) => {
+        Some((what, value, other_value, remedy)) => {
             Err(CollectError::Differ(Box::new(MixedFinals {
                 file: file.to_owned(),
                 first: first.to_owned(),
                 what,
-                own: own_text.clone(),
-                other: others.clone(),
+                own: value.clone(),
+                other: other_value.clone(),
                 remedy,
             })))
         }
     }
 }
 
-/// The part of each agent, and the agents that have not delivered their counts.
+/// The record of the fleet, in which agents without a file are lost.
 fn together(fleet: FleetRecord, measured: &Measured, parts: &[(PathBuf, Final)]) -> FleetRecord {
     let load = measured.loads.first();
     let is_open = load.is_some_and(|load| load.settings.arrivals.is_open());

@@ -1,5 +1,5 @@
-//! The counts that an agent has kept of a run on its own disk, in case the controller is gone
-//! before it has fetched them. Plans are not in it, since they may have keys and passwords.
+//! The counts of a run that an agent saves on its own disk, in case the controller is gone before
+//! it has fetched them. The file contains no plan, because plans may contain keys and passwords.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 /// The schema that this version writes and reads.
 const SCHEMA: &str = "abx.final/1";
-/// How the names of its files end.
+/// The ending of file names.
 const SUFFIX: &str = ".final.json";
-/// So many are kept: those that were written last.
+/// The number of files that are kept: the newest ones.
 const KEPT: usize = 32;
 
 /// The agent that made a part of a run, and which part.
@@ -58,7 +58,7 @@ pub struct Counted {
     pub tally: Box<SliceTally>,
 }
 
-/// Why a file is not one that an agent has kept of a run.
+/// Why a file cannot be read as saved counts of an agent.
 #[derive(Debug, thiserror::Error)]
 pub enum FinalError {
     #[error("cannot read {}: {source}", .file.display())]
@@ -71,7 +71,7 @@ pub enum FinalError {
 }
 
 impl Final {
-    /// Of a slice that has just ended.
+    /// The counts of a slice that has just ended.
     pub fn new(author: Author, counted: Counted) -> Final {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now_ms = now.unwrap_or_default().as_millis();
@@ -83,7 +83,7 @@ impl Final {
         }
     }
 
-    /// Reads one.
+    /// Reads a file.
     pub fn read(file: &Path) -> Result<Final, FinalError> {
         let bytes = fs::read(file).map_err(|source| FinalError::Unread {
             file: file.to_owned(),
@@ -108,21 +108,21 @@ impl Final {
     }
 }
 
-/// Saves one: a whole file or none. The oldest of many are removed.
+/// Saves counts atomically, and removes the oldest of too many files.
 ///
 /// # Errors
-/// The error of the system, above all that the disk is full.
+/// The error of the system, mainly that the disk is full.
 pub fn save(folder: &Path, item: &Final) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
     let path = folder.join(item.file_name());
     let being_written = folder.join(format!(".{}.{}", item.file_name(), std::process::id()));
     let written = write(&being_written, item).and_then(|()| fs::rename(&being_written, &path));
     if let Err(error) = written {
-        // A file that is half written is of no use.
+        // A partly written file is useless.
         let _ = fs::remove_file(&being_written);
         return Err(error);
     }
-    // Too many files are no reason to have none.
+    // The new file is saved, even if old ones cannot be removed.
     let _ = prune(folder);
     Ok(path)
 }
@@ -135,18 +135,18 @@ fn write(path: &Path, item: &Final) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Removes all but those that were written last.
+/// Removes all files except the newest ones.
 fn prune(folder: &Path) -> io::Result<()> {
-    let mut pairs: Vec<(SystemTime, PathBuf)> = Vec::new();
+    let mut files: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         if entry.file_name().to_string_lossy().ends_with(SUFFIX) {
-            pairs.push((entry.metadata()?.modified()?, entry.path()));
+            files.push((entry.metadata()?.modified()?, entry.path()));
         }
     }
-    pairs.sort();
-    let surplus = pairs.len().saturating_sub(KEPT);
-    for (_, path) in &pairs[..surplus] {
+    files.sort();
+    let surplus = files.len().saturating_sub(KEPT);
+    for (_, path) in &files[..surplus] {
         fs::remove_file(path)?;
     }
     Ok(())
@@ -159,9 +159,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_of_many_are_removed_and_nothing_else() {
-        // Method: three files too many, the oldest of them last by name, beside a foreign file that
-        // is older still.
+    fn only_the_oldest_of_too_many_files_are_removed() {
+        // Method: three files too many, the oldest of them last by name, and a foreign file that is
+        // even older.
         let folder = tempfile::tempdir().unwrap();
         let put = |name: &str, age: u64| {
             let file = File::create(folder.path().join(name)).unwrap();
@@ -184,7 +184,7 @@ mod tests {
         let mut expected = names[..KEPT].to_vec();
         expected.push("notes.json".to_owned());
         assert_eq!(left, expected);
-        // Fewer than that stay as they are.
+        // A second call removes nothing.
         prune(folder.path()).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), KEPT + 1);
     }

@@ -1,4 +1,4 @@
-//! Why several machines make no load together.
+//! Errors of a load of several machines.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use abx_engine::EngineError;
 
 use crate::bus::BusError;
 
-/// Why several machines make no load together.
+/// Why several machines cannot generate a load together.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
     #[error("{0}")]
@@ -20,11 +20,11 @@ pub enum FleetError {
     )]
     TooFew {
         joined: usize,
-        /// How many agents were requested.
+        /// The number of requested agents.
         wanted: usize,
-        /// How long they were waited for.
+        /// How long the controller waited.
         within: Duration,
-        /// The agents that were not accepted, and why.
+        /// The rejected agents, and why.
         refused: Vec<String>,
     },
     #[error("stopped while waiting for agents")]
@@ -64,6 +64,6 @@ fn seconds(span: &Duration) -> String {
 fn refusals(refused: &[String]) -> String {
     match refused {
         [] => String::new(),
-        some => format!(" ({})", some.join("; ")),
+        refused => format!(" ({})", refused.join("; ")),
     }
 }

@@ -1,5 +1,4 @@
-//! Properties of any bytes that come over the bus, checked by the fuzz target and by property
-//! tests.
+//! Properties of any bytes from the bus, checked by the fuzz target and by property tests.
 
 use std::fmt::Debug;
 
@@ -14,12 +13,11 @@ use crate::message::{
     TaskResult, bytes, read, sha256_of,
 };
 
-/// Reads bytes as each of the messages. A message that is read means the same when it is written
-/// out; an agent decides of every load whether it refuses it, and a controller can use every
-/// response.
+/// Reads bytes as each kind of message. A message that was read is equal after writing and reading
+/// it again, an agent accepts or refuses every load, and a controller can use every response.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_message(payload: &[u8]) {
     again::<Introduction>(payload);
     again::<JoinResponse>(payload);
@@ -47,15 +45,15 @@ pub fn any_message(payload: &[u8]) {
     }
 }
 
-/// A message, if it is one of this kind.
+/// The message, if it is of this kind.
 fn again<T: DeserializeOwned + Serialize + PartialEq + Debug>(payload: &[u8]) -> Option<T> {
     let item: T = read(payload)?;
     let again: Option<T> = read(&bytes(&item));
-    assert_eq!(again.as_ref(), Some(&item), "written out it is another");
+    assert_eq!(again.as_ref(), Some(&item), "it differs after writing");
     Some(item)
 }
 
-/// The targets that an agent may load at most, and how often, are not set by the message.
+/// A message cannot exceed the limits of an agent.
 fn is_judged(task: &AgentTask) {
     let AgentTask::Open { plan, part, .. } = task else {
         return;
@@ -69,14 +67,14 @@ fn is_judged(task: &AgentTask) {
     if limits.refusal(plan, *part, 2).is_some() {
         return;
     }
-    let target = plan.address.tcp().expect("others are refused").ip();
+    let target = plan.address.tcp().expect("Unix sockets are refused").ip();
     assert!(limits.targets[0].contains(target), "{target}");
     assert!(part.number < part.of, "{part:?}");
     let (first, next) = part.connections(plan.connections.into());
     assert!(next - first < 2 * limits.descriptors);
 }
 
-/// A tally is added to others, which had a course.
+/// Any tally can be merged into a tally with a course.
 fn is_added(tally: &SliceTally) {
     let mut sum = SliceTally::default();
     let mut course = CourseTally::new(CoursePlan {
@@ -105,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// One message of each kind that has more than words in it.
+    /// One message of each kind that contains structured data.
     fn messages() -> Vec<Vec<u8>> {
         let plan = json!({
             "address": "10.0.0.1:80", "sources": [], "connections": 7, "keep_alive": true,
@@ -176,7 +174,7 @@ mod tests {
         tally
     }
 
-    /// Every place of a message, as one may put something else there.
+    /// The paths of all values of a message.
     fn places(value: &Value, path: &str, texts: &mut Vec<String>) {
         texts.push(path.to_owned());
         match value {
@@ -219,8 +217,8 @@ mod tests {
     }
 
     #[test]
-    fn the_messages_are_read() {
-        // Method: those that are changed below are messages before, of one kind each.
+    fn the_messages_of_these_tests_are_valid() {
+        // Method: each message that the tests below change is of exactly one kind.
         let read = messages().into_iter().map(|message| {
             let order = read::<AgentCommand>(&message).is_some();
             let response = read::<AgentResponse>(&message).is_some();
@@ -228,7 +226,7 @@ mod tests {
             ["order", "answer", "result"]
                 .into_iter()
                 .zip([order, response, result])
-                .filter_map(|(kind, is_it)| is_it.then_some(kind))
+                .filter_map(|(kind, is_read)| is_read.then_some(kind))
                 .collect::<String>()
         });
         let read: Vec<String> = read.collect();
@@ -236,8 +234,8 @@ mod tests {
     }
 
     #[test]
-    fn what_fuzzing_kept_is_used_or_refused() {
-        // Method: the fuzz target's body, on kept inputs and changes of them.
+    fn the_fuzzing_corpus_is_used_or_refused() {
+        // Method: the body of the fuzz target, on the corpus and mutations of it.
         abx_corpus::replay("bus_message", 2_000, any_message);
     }
 
@@ -252,7 +250,7 @@ mod tests {
             which in 0_usize..4,
             changes in prop::collection::vec((any::<prop::sample::Index>(), odd_value()), 1..4),
         ) {
-            // Method: the fuzz target's body, on messages in which other values stand.
+            // Method: the body of the fuzz target, on messages with replaced values.
             let mut message: Value = serde_json::from_slice(&messages()[which]).unwrap();
             for (at, value) in changes {
                 let mut texts = Vec::new();
@@ -263,14 +261,14 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_no_message_or_one(
+        fn any_bytes_are_used_or_refused(
             which in 0_usize..4, at in any::<prop::sample::Index>(), odd in any::<Vec<u8>>(),
         ) {
-            // Method: the fuzz target's body, on any bytes, alone and in place of others.
+            // Method: the body of the fuzz target, on any bytes, alone and within a message.
             any_message(&odd);
             let message = &messages()[which];
-            let (before, behind) = message.split_at(at.index(message.len()));
-            let rest = &behind[odd.len().min(behind.len())..];
+            let (before, after) = message.split_at(at.index(message.len()));
+            let rest = &after[odd.len().min(after.len())..];
             any_message(&[before, &odd, rest].concat());
         }
     }

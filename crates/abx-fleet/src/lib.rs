@@ -1,16 +1,16 @@
 //! Load from several machines: a controller, its agents, and the bus between them.
 //!
-//! A [`Fleet`] is the [`LoadGenerator`](abx_engine::LoadGenerator) of several machines. On each of
-//! them [`run_agent`] waits for a controller, receives a part of its load, and makes it with an
-//! engine of its own: connections, rate and requests are split exactly, slices begin at a moment
-//! that was announced before, and the tallies are merged without loss. Between them is a [`Bus`]:
-//! NATS, or a [`LocalBus`] within one process, over which the very same code runs.
+//! A [`Fleet`] is the [`LoadGenerator`](abx_engine::LoadGenerator) of several machines. On each
+//! machine, [`run_agent`] waits for a controller, receives a part of its load, and generates it
+//! with its own engine. Connections, rate and requests are split exactly, slices begin at a time
+//! announced in advance, and the tallies are merged without loss. The [`Bus`] is NATS, or a
+//! [`LocalBus`] within one process, with the same code on top.
 //!
 //! Folders in the order of the data: `bus` carries bytes, `message` defines the messages, `clock`
-//! converts moments to another machine's time, `finals` is the file that an agent keeps on its own
-//! disk, `agent` makes load, `controller` orders it, and [`collect`] merges the files that agents
-//! have kept of a run whose controller is gone. [`BusSetup`] has the files with which a NATS server
-//! limits each of them to its own subjects.
+//! converts times to those of another machine, `finals` is the file that an agent keeps on its own
+//! disk, `agent` generates load, `controller` orders it, and [`collect`] merges the files that
+//! agents have kept of a run whose controller is gone. [`BusSetup`] writes the files with which a
+//! NATS server limits each user to its own subjects.
 
 mod agent;
 mod bus;

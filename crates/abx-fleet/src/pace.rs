@@ -3,15 +3,15 @@
 use abx_evidence::record::AgentPace;
 use abx_evidence::{Histogram, SliceTally};
 
-/// An agent that misses more of a slice counts as absent.
+/// An agent that misses more than one part in ten of a slice counts as late.
 pub const LATE: u64 = 10;
 
-/// The sums of it.
+/// Sums over the slices of one agent.
 #[derive(Debug, Clone, Default)]
 pub struct PaceSums {
     wall_ns: u64,
     busiest_worker_ns: u64,
-    /// `None` from the first slice that could not report it.
+    /// `None` from the first slice without this figure on.
     wait_ns: Option<u64>,
     slices: u64,
     lateness: Histogram,
@@ -19,15 +19,15 @@ pub struct PaceSums {
 }
 
 impl PaceSums {
-    /// Adds a slice. In a closed loop no send is late.
+    /// Adds a slice. In a closed loop, no request is late.
     pub fn note(&mut self, slice: &SliceTally, is_open: bool) {
-        let before = if self.slices == 0 {
+        let sum = if self.slices == 0 {
             Some(0)
         } else {
             self.wait_ns
         };
-        let wait = before.zip(slice.generator_wait_ns);
-        self.wait_ns = wait.map(|(sum, more)| sum + more);
+        let wait = sum.zip(slice.generator_wait_ns);
+        self.wait_ns = wait.map(|(sum, wait)| sum + wait);
         self.slices += 1;
         self.wall_ns += slice.wall_ns;
         self.busiest_worker_ns += slice.busiest_worker_ns;
@@ -37,7 +37,7 @@ impl PaceSums {
         }
     }
 
-    /// Its entry in a record.
+    /// The entry in a record.
     pub fn record(&self) -> AgentPace {
         AgentPace {
             wall_ns: self.wall_ns,

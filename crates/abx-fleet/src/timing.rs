@@ -9,9 +9,9 @@ pub struct FleetTiming {
     pub beat: Duration,
     /// How long an agent is silent before that is reported.
     pub suspect: Duration,
-    /// An agent that was silent for so long is lost, and does not come back.
+    /// How long an agent is silent before it is lost for good.
     pub lost: Duration,
-    /// How long an agent receives nothing from its controller before it ends its load.
+    /// How long an agent hears nothing from its controller before it ends its load.
     pub dead_man: Duration,
     /// How long a controller waits for its agents to join.
     pub join: Duration,

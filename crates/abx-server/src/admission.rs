@@ -1,4 +1,4 @@
-//! How the models with epoll accept connections, and what their events are about.
+//! How the models with epoll accept connections, and the sources of their events.
 
 use std::io;
 
@@ -11,14 +11,14 @@ use crate::listener::{AcceptedConnection, ListeningSocket};
 pub(crate) struct Admission {
     listener: ListeningSocket,
     accepts: bool,
-    /// When to accept again after the kernel refused to.
+    /// When to accept again after the kernel refused a connection.
     retry_at: Option<Nanos>,
-    /// Why the kernel refused a connection, until the caller takes it.
+    /// Why the kernel refused a connection, until the caller takes the error.
     refusal: Option<io::Error>,
 }
 
 impl Admission {
-    /// Watches the listener and, if there may be one, for the end.
+    /// Watches the listener and, for a worker, the signal to end.
     pub(crate) fn watched_by(epoll: &Epoll, listener: ListeningSocket) -> io::Result<Admission> {
         epoll.add(&listener.socket, LISTENER, listener.interest())?;
         if let Some(event) = listener.ending.event() {
@@ -32,17 +32,17 @@ impl Admission {
         })
     }
 
-    /// Whether the end has come; from then on no connection is accepted, except one that waits.
+    /// Whether the server must end. From then on, only a connection that already waits is accepted.
     ///
-    /// SUBTLE: A connection wakes one worker. If that is this one, it must be accepted here:
-    /// the others were not woken, and would leave it until the next one comes.
+    /// SUBTLE: A connection wakes one worker. If it woke this one, it must be accepted here:
+    /// the other workers were not woken, and would leave it until the next connection.
     pub(crate) fn is_ending(
         &mut self,
         epoll: &Epoll,
         admit: impl FnOnce(AcceptedConnection),
     ) -> bool {
         if self.accepts && self.listener.ending.has_come() {
-            // All that can be wrong is that it is not watched.
+            // The only possible error is that the listener is not watched.
             let _ = epoll.forget(&self.listener.socket);
             self.accepts = false;
             self.retry_at = None;
@@ -62,10 +62,10 @@ impl Admission {
         first.map(|first| first.since(Nanos::now()))
     }
 
-    /// Accepts all that wait; one of several workers accepts one.
+    /// Accepts all connections that wait; one of several workers accepts only one.
     ///
-    /// Where the kernel refuses, for want of descriptors above all, it is
-    /// tried again after a while or when a connection has been closed.
+    /// If the kernel refuses a connection, mainly because descriptors ran out, accepting is
+    /// retried after a while or after a connection has closed.
     pub(crate) fn accept(&mut self, mut admit: impl FnMut(AcceptedConnection)) {
         self.retry_at = None;
         while self.accepts {
@@ -92,7 +92,7 @@ impl Admission {
         self.retry_at.is_some_and(|at| at <= Nanos::now())
     }
 
-    /// A connection was closed: there may be a descriptor again.
+    /// Retries soon after a connection was closed, because a descriptor may be free.
     pub(crate) fn retry_now(&mut self) {
         if let Some(retry_at) = &mut self.retry_at {
             *retry_at = Nanos(0);
@@ -110,7 +110,7 @@ pub(crate) enum EventSource {
     /// A connection waits to be accepted.
     Listener,
     Connection(usize),
-    /// What else is waited for: the end, or what the model watches.
+    /// The signal to end, or an event source of the model.
     Other,
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn event_source(event: abx_sys::SocketEvent) -> EventSource {
     }
 }
 
-/// The failed accept used up the connection; the next one may be well.
+/// Whether the error only concerns the connection that was to be accepted.
 pub(crate) fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -136,11 +136,11 @@ pub(crate) fn is_of_one_connection(error: &io::Error) -> bool {
 
 const LISTENER: u64 = u64::MAX;
 
-/// The number of what a model watches that is neither listener nor connection.
+/// The token of event sources other than the listener and connections.
 pub(crate) const OTHER: u64 = u64::MAX - 1;
 
-/// The events of one wait.
+/// The largest number of events per wait.
 pub(crate) const EVENTS_MAX: usize = 512;
 
-/// How long accepting rests after the kernel refused it.
+/// How long accepting pauses after the kernel refused a connection.
 pub(crate) const RETRY_AFTER: Nanos = Nanos(50_000_000);

@@ -1,4 +1,4 @@
-//! The configuration of the reference server, and why it may be refused.
+//! The configuration of the reference server, and the reasons for refusing it.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -16,33 +16,33 @@ use crate::tls::{CertificateFault, ServerCertificate};
 pub struct ServerConfig {
     /// Where to listen; port 0 lets the kernel choose.
     pub address: ServerAddress,
-    /// What clients are shown over TLS; `None` for plain HTTP.
+    /// The certificate for TLS; `None` for plain HTTP.
     pub certificate: Option<ServerCertificate>,
     /// How connections are spread over threads.
     pub model: Model,
     pub content: Content,
-    /// Whether `/blog/index` is a page made of so many rows of a database.
+    /// The number of database rows of the page at `/blog/index`; `None` for no such page.
     pub blog_rows: Option<u32>,
     /// Whether a request for `/crash` ends the process by SIGSEGV.
     pub allows_crash: bool,
     /// Whether `/echo` and `/chat/ROOM` support WebSocket.
     pub websocket: WebSocketSupport,
-    /// Whether small segments wait for others.
+    /// Whether small segments wait for acknowledgements.
     pub nagle: Nagle,
-    /// What is done wrong on purpose.
+    /// The faults to inject.
     pub faults: Faults,
-    /// What each response costs on purpose.
+    /// The costs to plant in each response.
     pub planted_costs: PlantedCosts,
-    /// Seed of the faults that are drawn at random.
+    /// The seed for random faults.
     pub seed: u64,
-    /// How many connections may wait to be accepted; the kernel's limit,
-    /// `net.core.somaxconn`, holds as well. Usually [`BACKLOG`].
+    /// How many connections may wait to be accepted; the kernel's limit, `net.core.somaxconn`,
+    /// also applies. [`BACKLOG`] by default.
     pub backlog: u32,
-    /// Whether several such servers may listen on the same port, each of them with its part
-    /// of the connections.
+    /// Whether several such servers may listen on the same port, each with a share of the
+    /// connections.
     pub shares_port: bool,
-    /// How many threads respond, at most ([`Model::ThreadPerRequest`]), or always
-    /// ([`Model::Hybrid`]); other models have no such number. `None` for [`MAX_THREADS`].
+    /// The number of threads that respond: the largest ([`Model::ThreadPerRequest`]) or the fixed
+    /// one ([`Model::Hybrid`]); other models have no such number. `None` for [`MAX_THREADS`].
     pub max_threads: Option<NonZeroU32>,
     /// Whether the process is one of several.
     pub role: ProcessRole,
@@ -51,12 +51,12 @@ pub struct ServerConfig {
 /// Whether a serving process is one of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProcessRole {
-    /// It is not: it listens by itself, and serves until it is killed.
+    /// The only process: it listens, and serves until it is killed.
     Alone,
-    /// Its standard input is the listening socket, which others have too. At SIGTERM it accepts
-    /// no more connections, has each one end with its next response, and ends with the last.
+    /// One of several: its standard input is the shared listening socket. At SIGTERM it accepts no
+    /// more connections, closes each one after its next response, and ends with the last.
     Worker {
-        /// Its number, from 1.
+        /// The worker's number, from 1.
         number: u32,
     },
 }
@@ -66,23 +66,22 @@ pub enum ProcessRole {
 pub enum Model {
     /// One thread waits for all connections with epoll.
     Event,
-    /// Each connection has a thread of its own that blocks.
+    /// Each connection has a blocking thread.
     Thread,
-    /// A thread is made for each request, and gone after its response; one more watches all
+    /// A thread starts for each request, and ends after its response; another thread watches all
     /// connections with epoll.
     ThreadPerRequest,
     /// One thread watches all connections with epoll, and a pool of threads responds.
     Hybrid,
-    /// One connection at a time, and so as many as there are processes. While others wait,
-    /// each response ends its connection, and so does a second of silence.
+    /// One connection at a time per process. While others wait, each response ends its connection,
+    /// and so does a second of silence.
     Prefork,
-    /// One thread with epoll that looks only for the end of each request's head
-    /// and writes a response made beforehand. No subject, but a ceiling: it
-    /// ignores methods, bodies and `Connection`.
+    /// One thread with epoll that only looks for the end of each request's head and writes a
+    /// prepared response. Not a subject but a ceiling: it ignores methods, bodies and `Connection`.
     Null,
 }
 
-/// What not every model can do.
+/// A feature that not every model supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feature {
     Files,
@@ -91,7 +90,7 @@ pub enum Feature {
     Echo,
     /// WebSocket at `/chat/ROOM`, where one thread holds all members.
     Chat,
-    /// A page of a database's rows.
+    /// A page of database rows.
     Blog,
     /// A path that crashes the process.
     Crash,
@@ -110,22 +109,22 @@ impl Model {
         Model::Null,
     ];
 
-    /// Whether this model can do that.
+    /// Whether this model supports a feature.
     #[must_use]
     pub fn supports(self, feature: Feature) -> bool {
         match feature {
             Feature::Files | Feature::Blog | Feature::Crash | Feature::Faults => {
                 self != Model::Null
             }
-            // A process for each connection would be needed.
+            // A WebSocket would occupy a process.
             Feature::Echo => !matches!(self, Model::Null | Model::Prefork),
-            // Each thread would need a ring, and the rooms.
+            // Other models would need a ring and the rooms in each thread.
             Feature::FilesByRing | Feature::Chat => self == Model::Event,
             Feature::Threads => matches!(self, Model::ThreadPerRequest | Model::Hybrid),
         }
     }
 
-    /// The name that `--model` takes.
+    /// The name for `--model`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -140,7 +139,7 @@ impl Model {
 }
 
 impl Feature {
-    /// What the feature is called in messages.
+    /// The name of the feature in messages.
     fn name(self) -> &'static str {
         match self {
             Feature::Files => "files",
@@ -154,7 +153,7 @@ impl Feature {
         }
     }
 
-    /// The models that have it, as one reads them out.
+    /// The names of the models that support the feature.
     fn models(self) -> String {
         let names: Vec<&str> = Model::ALL
             .iter()
@@ -169,7 +168,7 @@ impl Feature {
     }
 }
 
-/// Whether the server supports WebSocket beside its content.
+/// Whether the server supports WebSocket in addition to its content.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum WebSocketSupport {
     /// Handshakes get the same response as any other request.
@@ -177,45 +176,45 @@ pub enum WebSocketSupport {
     Off,
     /// `/echo` sends each message back.
     ///
-    /// Messages may have 16 MiB (else code 1009). Work, delay and stalls hold for each message;
-    /// wrong responses for handshakes only, which then get the content.
+    /// Messages may have up to 16 MiB (otherwise code 1009). Work, delay and stalls apply to each
+    /// message, and wrong responses only to handshakes, which then get the content.
     Echo,
     /// `/chat/ROOM` also sends each message to all members of the room, its sender included.
     ///
-    /// If more than 4 MiB wait for a member when another message comes, it gets a close
-    /// with code 1008 and leaves the room. A GET for `/chat/ROOM` gives its number of members.
+    /// If more than 4 MiB wait for a member when another message arrives, the member gets a close
+    /// with code 1008 and leaves the room. A GET for `/chat/ROOM` returns the number of members.
     EchoAndChat,
 }
 
 /// Whether a small segment waits until the one before it is acknowledged (RFC 896).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Nagle {
-    /// All is sent at once (`TCP_NODELAY`).
+    /// Segments are sent at once (`TCP_NODELAY`).
     #[default]
     Off,
-    /// It waits: 40 ms on Linux, where a client that has just sent something
-    /// delays its acknowledgements, and a response comes in two small segments.
+    /// Small segments wait: 40 ms on Linux, if a client that has just sent something delays its
+    /// acknowledgements and a response consists of two small segments.
     On,
 }
 
-/// What is served.
+/// The content that is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// One page for every path and method.
     Page {
-        /// Its length in bytes; `None` for the usual page of 87 bytes.
+        /// The length in bytes; `None` for the default page of 87 bytes.
         bytes: Option<u64>,
     },
     /// The files below a directory, for GET, HEAD and POST.
     Files {
-        /// The directory. Nothing above it is served, also not through links.
+        /// The directory. Nothing outside it is served, not even through links.
         root: PathBuf,
-        /// How the files' bytes come to the socket.
+        /// How the bytes of files get to the socket.
         sending: SendMethod,
     },
 }
 
-/// How the bytes of a file come to the socket: the same bytes each way.
+/// How the bytes of a file get to the socket; the bytes are always the same.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SendMethod {
     /// By sendfile(2): the kernel moves them.
@@ -223,13 +222,13 @@ pub enum SendMethod {
     Sendfile,
     /// Read into the connection's buffer, 64 KiB or less at a time, and sent from there.
     Read,
-    /// The same by io_uring, for many connections at once, so that no disk is
-    /// waited for; the event model only.
+    /// Read and sent by io_uring, for many connections at once, so that nothing waits for the disk;
+    /// in the event model only.
     Uring,
 }
 
 impl SendMethod {
-    /// What the kernel sends a file's bytes by, where we do not see them.
+    /// The call by which the kernel sends a file, if the bytes do not pass through this process.
     fn by_the_kernel(self) -> Option<&'static str> {
         match self {
             SendMethod::Sendfile => Some("sendfile"),
@@ -239,7 +238,7 @@ impl SendMethod {
     }
 }
 
-/// Why the server does not serve.
+/// Why the server cannot serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error("the {} model does not support {}: choose the {} model", .model.name(), .feature.name(), .feature.models())]
@@ -267,7 +266,7 @@ pub enum ServeError {
         "stall of {length:?} every {period:?}: the length must be above zero and below the period"
     )]
     Stall {
-        /// How long nothing is done.
+        /// The length of a stall.
         length: std::time::Duration,
         period: std::time::Duration,
     },
@@ -289,7 +288,7 @@ pub enum ServeError {
     Root { root: PathBuf, source: io::Error },
     #[error("cannot listen on {address}: {source}: choose another one, or end what holds it")]
     Listen {
-        /// The address; boxed, since paths make it far larger than what else may go wrong.
+        /// The address; boxed, because paths make it far larger than the other variants.
         address: Box<ServerAddress>,
         source: io::Error,
     },
@@ -316,7 +315,7 @@ pub enum BlogError {
 }
 
 impl ServerConfig {
-    /// The usual page, served without faults at a port of the kernel's choice on this machine.
+    /// The default page without faults, at a loopback port that the kernel chooses.
     #[must_use]
     pub fn new(model: Model) -> ServerConfig {
         ServerConfig {
@@ -346,17 +345,17 @@ impl ServerConfig {
         }
     }
 
-    /// How many threads respond.
+    /// The number of threads that respond.
     pub(crate) fn threads(&self) -> u32 {
         self.max_threads.unwrap_or(MAX_THREADS).get()
     }
 
-    /// The backlog as the kernel takes it.
+    /// The backlog for the kernel.
     pub(crate) fn backlog(&self) -> i32 {
         i32::try_from(self.backlog).unwrap_or(i32::MAX)
     }
 
-    /// Refuses what contradicts itself; afterwards every part can be relied on.
+    /// Refuses a contradictory configuration.
     pub(crate) fn check(&self) -> Result<(), ServeError> {
         check_faults(&self.faults)?;
         for feature in self.features() {
@@ -391,7 +390,7 @@ impl ServerConfig {
         Ok(())
     }
 
-    /// Refuses what several processes cannot do.
+    /// Refuses features that several processes cannot provide.
     pub(crate) fn check_workers(&self, workers: NonZeroU32) -> Result<(), ServeError> {
         if self.websocket == WebSocketSupport::EchoAndChat && workers.get() > 1 {
             Err(ServeError::ChatOfWorkers)
@@ -400,7 +399,7 @@ impl ServerConfig {
         }
     }
 
-    /// The features that the model must have beyond pages.
+    /// The features that the model must support in addition to pages.
     fn features(&self) -> Vec<Feature> {
         let mut features = Vec::new();
         if let Content::Files { sending, .. } = &self.content {
@@ -412,7 +411,7 @@ impl ServerConfig {
         match self.websocket {
             WebSocketSupport::Off => {}
             WebSocketSupport::Echo => features.push(Feature::Echo),
-            // If there is no echo either, the message names that.
+            // If the model does not support echo either, the message names echo.
             WebSocketSupport::EchoAndChat => features.extend([Feature::Echo, Feature::Chat]),
         }
         if self.blog_rows.is_some() {
@@ -432,7 +431,7 @@ impl ServerConfig {
     }
 }
 
-/// Refuses faults that contradict themselves.
+/// Refuses contradictory faults.
 fn check_faults(faults: &Faults) -> Result<(), ServeError> {
     let percents = faults.percents();
     for (name, value, _) in percents {
@@ -452,13 +451,13 @@ fn check_faults(faults: &Faults) -> Result<(), ServeError> {
     }
 }
 
-/// The largest page: it is kept in memory, twice when bytes are changed.
+/// The largest page, which is kept in memory, twice if wrong bodies are injected.
 const PAGE_BYTES_MAX: u64 = 1 << 30;
 
 /// How many connections may wait to be accepted, by default.
 pub const BACKLOG: u32 = 4096;
 
-/// How many threads respond, by default.
+/// The default number of threads that respond.
 pub const MAX_THREADS: NonZeroU32 = NonZeroU32::new(20).expect("20 is not zero");
 
 #[cfg(test)]
@@ -466,8 +465,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_that_make_no_sense_are_refused() {
-        // Method: below zero, above 100, no number, and a sum above 100.
+    fn invalid_shares_are_refused() {
+        // Method: below 0, above 100, NaN, and a sum above 100.
         for value in [-1.0, 100.1, f64::NAN] {
             let faults = Faults {
                 wrong_body_percent: value,

@@ -1,8 +1,8 @@
 //! One connection: what it reads, owes and sends, step by step.
 //!
-//! Every model but the null one serves its connections with it. They differ in what takes the
-//! steps, and in what waits when none can be taken. With TLS, it is between the socket
-//! and all else that is here; of its records, those that are owed go first.
+//! Every model except the null model serves its connections with this code. Models differ in what
+//! takes the steps, and in what waits when no step is possible. TLS is between the socket and
+//! everything else; its pending records are sent first.
 
 pub(crate) mod bodies;
 mod client_connection;

@@ -1,4 +1,4 @@
-//! What the models with epoll share: a listener and the connections it accepted.
+//! A listener and its accepted connections, which the single-threaded models with epoll share.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -17,7 +17,7 @@ pub(crate) struct ConnectionTable<T> {
     places: Places<T>,
 }
 
-/// The connections with their numbers.
+/// The connections by number.
 #[derive(Debug)]
 struct Places<T> {
     connections: Vec<Option<T>>,
@@ -38,14 +38,14 @@ impl<T> Places<T> {
         });
         match epoll.add(&accepted.socket, number as u64, Interest::all()) {
             Ok(()) => self.connections[number] = Some(make(accepted)),
-            // Without a watch the connection would hang: better that it is closed.
+            // An unwatched connection would hang, so it is closed.
             Err(_) => self.free.push(number),
         }
     }
 }
 
 impl<T> ConnectionTable<T> {
-    /// Watches the listener and, if there may be one, for the end.
+    /// Watches the listener and, for a worker, the signal to end.
     pub(crate) fn new(listener: ListeningSocket) -> Result<ConnectionTable<T>, ServeError> {
         let epoll = Epoll::new().map_err(ServeError::Wait)?;
         let admission = Admission::watched_by(&epoll, listener).map_err(ServeError::Wait)?;
@@ -59,7 +59,7 @@ impl<T> ConnectionTable<T> {
         })
     }
 
-    /// Whether the end has come; from then on no connection is accepted, except one that waits.
+    /// Whether the server must end. From then on, only a connection that already waits is accepted.
     pub(crate) fn is_ending(&mut self, make: impl Fn(AcceptedConnection) -> T) -> bool {
         let places = &mut self.places;
         let admit = |accepted| places.admit(&self.epoll, accepted, make);
@@ -71,7 +71,7 @@ impl<T> ConnectionTable<T> {
         self.places.free.len() == self.places.connections.len()
     }
 
-    /// Has the wait end too when this becomes readable; its event is of no connection.
+    /// Also ends a wait when `other` becomes readable; the event belongs to no connection.
     pub(crate) fn watch(&self, other: impl AsFd) -> Result<(), ServeError> {
         let added = self.epoll.add(other, OTHER, Interest::all());
         added.map_err(ServeError::Wait)
@@ -94,7 +94,7 @@ impl<T> ConnectionTable<T> {
             .accept(|accepted| places.admit(&self.epoll, accepted, &make));
     }
 
-    /// Accepts again, if it is time to.
+    /// Accepts again if it is time to retry.
     pub(crate) fn retry(&mut self, make: impl Fn(AcceptedConnection) -> T) {
         if self.admission.is_to_retry() {
             self.accept(make);
@@ -129,8 +129,8 @@ mod tests {
     use crate::{Model, Nagle, ServerConfig};
 
     #[test]
-    fn small_segments_wait_where_they_are_told_to() {
-        // Method: one connection with each setting, and what the kernel reports of it.
+    fn small_segments_wait_only_if_configured() {
+        // Method: a connection with each setting, and the socket option that the kernel reports.
         for nagle in [Nagle::Off, Nagle::On] {
             let config = ServerConfig {
                 nagle,

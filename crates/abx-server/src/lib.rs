@@ -1,9 +1,9 @@
 //! The reference server: a known subject, in several process models.
 //!
-//! It serves one page or files, echoes and broadcasts WebSocket messages if configured
-//! to, over TLS or not, and injects faults of known size, so that a measurement can be checked against
-//! the truth. It is not a product: no log, no idle timeout. Start at
-//! [`ServerConfig`] and [`serve`], which is one process, or [`supervise`], which keeps several.
+//! It serves a page or files, and optionally echoes and broadcasts WebSocket messages, with or
+//! without TLS. It injects faults of known size, so that measurements can be checked against the
+//! truth. It is not a product: it has no log and no idle timeout. Start at [`ServerConfig`] and
+//! [`serve`], which is one process, or [`supervise`], which keeps several.
 
 mod admission;
 mod config;
@@ -35,15 +35,14 @@ use content::ServedContent;
 /// Listens and responds until the process ends; a worker that receives SIGTERM returns when its
 /// last connection is closed.
 ///
-/// `on_ready` is called once, with the address that is listened on: port 0 in
-/// the configuration lets the kernel choose one. `on_refusal` is called each time
-/// that the kernel refuses a connection, for want of descriptors above all; those
-/// that wait are tried again 50 ms later, or when one has been closed.
+/// `on_ready` is called once, with the listening address: for port 0 in the configuration, the
+/// kernel chooses a port. `on_refusal` is called each time that the kernel refuses a connection,
+/// mainly because descriptors ran out. Accepting is retried 50 ms later, or after a connection has
+/// closed.
 ///
 /// # Errors
-/// [`ServeError`] when the configuration contradicts itself, when its root or
-/// address cannot be used, or when the kernel ends the wait for connections.
-/// Trouble with one connection ends that connection only.
+/// [`ServeError`] if the configuration is contradictory, if its root or address cannot be used, or
+/// if waiting for connections fails. An error of a connection ends only that connection.
 pub fn serve(
     config: &ServerConfig,
     on_ready: impl FnOnce(ServerAddress),

@@ -1,5 +1,5 @@
-//! The listening socket: made here, or inherited from the supervisor that keeps it; what is
-//! accepted from it; and the end of accepting.
+//! The listening socket, opened here or inherited from the supervisor; the connections accepted
+//! from it; and the end of accepting.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -14,7 +14,7 @@ use signal_hook::consts::SIGTERM;
 use crate::config::{Nagle, ProcessRole, ServeError, ServerConfig};
 use crate::tls::{TlsAcceptor, TlsStream};
 
-/// A listening socket and which processes share it.
+/// A listening socket, and whether processes share it.
 #[derive(Debug)]
 pub(crate) struct ListeningSocket {
     pub(crate) socket: Socket,
@@ -28,20 +28,20 @@ pub(crate) struct ListeningSocket {
 #[derive(Debug)]
 pub(crate) struct AcceptedConnection {
     pub(crate) socket: Socket,
-    /// What is between its socket and its protocol; `None` for nothing.
+    /// TLS between the socket and the protocol; `None` for plain text.
     pub(crate) tls: Option<Box<TlsStream>>,
 }
 
-/// Whether the process is to end when its last connection is closed.
+/// Whether the process must end after its last connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Ending {
     has_come: Arc<AtomicBool>,
-    /// Gets a byte when it comes, which is never read; `None` if it never comes.
+    /// Receives a byte, which is never read, when the process must end; `None` if it never must.
     event: Option<Arc<UnixStream>>,
 }
 
 impl ListeningSocket {
-    /// Listens as configured, or takes the socket that the supervisor listens on.
+    /// Listens as configured, or uses the socket of the supervisor.
     pub(crate) fn open(config: &ServerConfig) -> Result<ListeningSocket, ServeError> {
         let address = config.address;
         let tls = ListeningSocket::tls(config)?;
@@ -65,7 +65,7 @@ impl ListeningSocket {
         open().map_err(|source| ServeError::Listen { address, source })
     }
 
-    /// What encrypts its connections, if anything does.
+    /// TLS for accepted connections, if it is configured.
     pub(crate) fn tls(config: &ServerConfig) -> Result<Option<TlsAcceptor>, ServeError> {
         let certificate = config.certificate.as_ref();
         let acceptor = certificate.map(|certificate| {
@@ -93,8 +93,7 @@ impl ListeningSocket {
 
     /// Lets other workers accept, and returns whether there may be any.
     ///
-    /// Otherwise one of them would take all connections that come together, before the others
-    /// are awake.
+    /// Otherwise, one worker would accept all simultaneous connections before the others are awake.
     pub(crate) fn give_way(&self) -> bool {
         let is_shared = matches!(self.role, ProcessRole::Worker { .. });
         if is_shared {
@@ -114,7 +113,7 @@ impl ListeningSocket {
     }
 
     fn prepare(&self, socket: Socket) -> AcceptedConnection {
-        // Trouble here means that the client is gone, which the first read reports.
+        // An error here means that the client is gone, which the first read reports.
         if self.nagle == Nagle::On {
             let _ = set_tcp_nodelay(&socket, false);
         }
@@ -125,7 +124,7 @@ impl ListeningSocket {
     }
 }
 
-/// Where a socket listens, once the kernel has chosen the port where it was to.
+/// The address on which a socket listens, with the port that the kernel chose for port 0.
 pub(crate) fn listening_address(
     config: &ServerConfig,
     socket: &Socket,
@@ -136,16 +135,16 @@ pub(crate) fn listening_address(
     }
 }
 
-/// Waits for connections, one after another, where nothing else is waited for.
+/// Waits for connections, one after another, for models that wait for nothing else.
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     pub(crate) listener: ListeningSocket,
-    /// What to wait with, where accepting does not wait by itself.
+    /// Waits for connections, unless accepting itself blocks.
     epoll: Option<Epoll>,
 }
 
 impl Acceptor {
-    /// One that waits in the call that accepts, if no other process has the listener.
+    /// An acceptor whose accepting call blocks, unless other processes share the listener.
     pub(crate) fn blocking(listener: ListeningSocket) -> Result<Acceptor, ServeError> {
         match listener.role {
             ProcessRole::Alone => {
@@ -157,7 +156,7 @@ impl Acceptor {
         }
     }
 
-    /// One whose listener never waits.
+    /// An acceptor whose accepting call never blocks.
     pub(crate) fn polling(listener: ListeningSocket) -> Result<Acceptor, ServeError> {
         let open = || {
             let epoll = Epoll::new()?;
@@ -171,7 +170,7 @@ impl Acceptor {
         Ok(Acceptor { listener, epoll })
     }
 
-    /// The next connection, as `accept` takes it; `None` at the end.
+    /// The next connection, accepted by `accept`; `None` at the end.
     pub(crate) fn next(
         &self,
         accept: impl Fn(&ListeningSocket) -> io::Result<AcceptedConnection>,
@@ -193,16 +192,16 @@ impl Acceptor {
         }
     }
 
-    /// At the end: accepts a connection that waits, once.
+    /// Accepts a connection that already waits, once, at the end.
     ///
-    /// SUBTLE: A connection wakes one worker. If that is this one, it must be accepted here:
-    /// the others were not woken, and would leave it until the next one comes.
+    /// SUBTLE: A connection wakes one worker. If it woke this one, it must be accepted here:
+    /// the other workers were not woken, and would leave it until the next connection.
     fn last(
         &self,
         accept: impl Fn(&ListeningSocket) -> io::Result<AcceptedConnection>,
     ) -> Option<AcceptedConnection> {
         let epoll = self.epoll.as_ref()?;
-        // It is watched until this was done once.
+        // The listener is watched until the first call of this function.
         epoll.forget(&self.listener.socket).ok()?;
         accept(&self.listener).ok()
     }
@@ -228,7 +227,7 @@ impl Ending {
         self.has_come.load(Ordering::Relaxed)
     }
 
-    /// What becomes readable when it comes, and stays so.
+    /// The stream that becomes readable for good when the process must end.
     pub(crate) fn event(&self) -> Option<&UnixStream> {
         self.event.as_deref()
     }

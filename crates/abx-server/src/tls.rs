@@ -1,5 +1,5 @@
 //! TLS between a connection's socket and its protocol, by rustls: records on one side, plain
-//! bytes on the other. Start at [`TlsAcceptor`], of which each connection has a [`TlsStream`].
+//! bytes on the other. Start at [`TlsAcceptor`], which creates the [`TlsStream`] of a connection.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::IpAddr;
@@ -16,14 +16,14 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 /// Where a certificate and its key come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerCertificate {
-    /// From PEM files, which may be one and the same.
+    /// From PEM files, which may be the same file.
     Files {
-        /// The certificate, and those that lead from it to an authority.
+        /// The certificate, and the chain from it to an authority.
         certificate: PathBuf,
         key: PathBuf,
     },
-    /// Made by each process at its start, for `localhost`, the loopback addresses and the one
-    /// that is listened on, and signed by itself.
+    /// Created by each process at its start, self-signed, for `localhost`, the loopback addresses
+    /// and the listening address.
     SelfSigned,
 }
 
@@ -31,14 +31,14 @@ pub enum ServerCertificate {
 const HTTP1: &[u8] = b"http/1.1";
 const HTTP2: &[u8] = b"h2";
 
-/// What the TLS of all connections has in common.
+/// The shared TLS configuration of all connections.
 #[derive(Debug, Clone)]
 pub(crate) struct TlsAcceptor(Arc<rustls::ServerConfig>);
 
 #[derive(Debug)]
 pub(crate) struct TlsStream {
     session: ServerConnection,
-    /// Whether the last receive took all that the socket had.
+    /// Whether the last receive emptied the socket.
     is_drained: bool,
     has_sent_close_notify: bool,
 }
@@ -61,7 +61,7 @@ pub enum CertificateFault {
 }
 
 impl TlsAcceptor {
-    /// Reads or makes what clients are shown, by a server at this address.
+    /// Reads or creates the certificate of a server at this address.
     ///
     /// Both versions are supported, and clients may resume sessions by tickets.
     pub(crate) fn of(
@@ -96,41 +96,41 @@ impl TlsAcceptor {
 }
 
 impl TlsStream {
-    /// Takes plain bytes, and returns how many; zero is the client's end. Continues the
-    /// handshake on the way.
+    /// Receives plain bytes, and returns their number; zero is the client's end. Continues the
+    /// handshake if necessary.
     fn receive(&mut self, socket: &Socket, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.session.reader().read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // Many clients end without TLS' own goodbye; HTTP defines where a request ends.
+                // Many clients end without a close_notify; HTTP defines where a request ends.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
                 read => return read,
             }
             let mut records = Records::of(socket);
             self.session.read_tls(&mut records)?;
             self.is_drained = records.is_drained;
-            let taken = self.session.process_new_packets();
+            let processed = self.session.process_new_packets();
             let flushed = self.flush(socket);
-            if let Err(error) = taken {
+            if let Err(error) = processed {
                 // The client was notified, as far as there was room.
                 return Err(io::Error::new(io::ErrorKind::InvalidData, error));
             }
             match flushed {
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-                // What is owed is sent before anything else.
+                // Pending records are sent before anything else.
                 _ => {}
             }
         }
     }
 
-    /// Encrypts plain bytes and sends them, and returns how many; of some the records may still
-    /// be [owed](TlsStream::has_pending_records).
+    /// Encrypts and sends plain bytes, and returns their number; some of their records may still
+    /// be [pending](TlsStream::has_pending_records).
     pub(crate) fn send(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
         self.flush(socket)?;
-        let taken = self.session.writer().write(bytes)?;
+        let written = self.session.writer().write(bytes)?;
         match self.flush(socket) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-            _ => Ok(taken),
+            _ => Ok(written),
         }
     }
 
@@ -139,13 +139,12 @@ impl TlsStream {
         self.session.wants_write()
     }
 
-    /// Whether HTTP/2 was agreed on; `None` where nothing was.
+    /// Whether HTTP/2 was negotiated; `None` without a negotiated protocol.
     pub(crate) fn agreed_on_http2(&self) -> Option<bool> {
-        let agreed = self.session.alpn_protocol()?;
-        Some(agreed == HTTP2)
+        self.session.alpn_protocol().map(|name| name == HTTP2)
     }
 
-    /// Sends records that wait.
+    /// Sends pending records.
     pub(crate) fn flush(&mut self, socket: &Socket) -> io::Result<()> {
         while self.session.wants_write() {
             self.session.write_tls(&mut Records::of(socket))?;
@@ -153,7 +152,7 @@ impl TlsStream {
         Ok(())
     }
 
-    /// Notifies the client that nothing more comes, once; returns whether that is owed now.
+    /// Queues a close_notify, once; returns whether records are now pending.
     pub(crate) fn send_close_notify(&mut self) -> bool {
         if self.has_sent_close_notify {
             return false;
@@ -164,7 +163,7 @@ impl TlsStream {
     }
 }
 
-/// Receives bytes of the protocol, through TLS if it is used: how many, and whether the
+/// Receives bytes of the protocol, through TLS if it is used: their number, and whether the
 /// socket may have more.
 pub(crate) fn receive(
     socket: &Socket,
@@ -178,14 +177,14 @@ pub(crate) fn receive(
         }
         Some(tls) => {
             let received = tls.receive(socket, buffer)?;
-            // A part of the buffer is left only when nothing decrypted is.
+            // A part of the buffer is only left if no decrypted bytes are.
             Ok((received, received == buffer.len() || !tls.is_drained))
         }
     }
 }
 
-/// Sends bytes of the protocol in the same way, and returns how many; of some the records may
-/// still be [owed](TlsStream::has_pending_records).
+/// Sends bytes of the protocol, through TLS if it is used, and returns their number; some of their
+/// records may still be [pending](TlsStream::has_pending_records).
 pub(crate) fn send(
     socket: &Socket,
     tls: Option<&mut TlsStream>,
@@ -197,10 +196,10 @@ pub(crate) fn send(
     }
 }
 
-/// A socket that records come from and go to.
+/// A socket for reading and writing records.
 struct Records<'a> {
     socket: &'a Socket,
-    /// Whether a receive took less than there was room for.
+    /// Whether a receive returned less than the buffer could take.
     is_drained: bool,
 }
 
@@ -227,9 +226,9 @@ impl Write for Records<'_> {
     }
 
     fn write_vectored(&mut self, records: &[IoSlice<'_>]) -> io::Result<usize> {
-        let mut nothing_else = SendAncillaryBuffer::default();
+        let mut no_ancillary_data = SendAncillaryBuffer::default();
         let flags = SendFlags::NOSIGNAL;
-        Ok(sendmsg(self.socket, records, &mut nothing_else, flags)?)
+        Ok(sendmsg(self.socket, records, &mut no_ancillary_data, flags)?)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -237,7 +236,7 @@ impl Write for Records<'_> {
     }
 }
 
-type Shown = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+type ChainAndKey = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateFault> {
     let fault = |why| CertificateFault::File {
@@ -245,8 +244,8 @@ fn read_chain(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificateFa
         why,
         what: "certificates",
     };
-    let read_iter = CertificateDer::pem_file_iter(path).map_err(fault)?;
-    let chain: Vec<_> = read_iter.collect::<Result<_, _>>().map_err(fault)?;
+    let certificates = CertificateDer::pem_file_iter(path).map_err(fault)?;
+    let chain: Vec<_> = certificates.collect::<Result<_, _>>().map_err(fault)?;
     if chain.is_empty() {
         Err(CertificateFault::Empty(path.to_owned()))
     } else {
@@ -262,17 +261,17 @@ fn read_key(path: &Path) -> Result<PrivateKeyDer<'static>, CertificateFault> {
     })
 }
 
-/// A certificate for this machine and the address, if any, that its own key has signed.
-fn self_signed(address: Option<IpAddr>) -> Result<Shown, CertificateFault> {
+/// A self-signed certificate for this machine and the address, if any.
+fn self_signed(address: Option<IpAddr>) -> Result<ChainAndKey, CertificateFault> {
     let mut names = vec![
         "localhost".to_owned(),
         "127.0.0.1".to_owned(),
         "::1".to_owned(),
     ];
     let address = address.map(|address| address.to_string());
-    let further = address.filter(|address| !names.contains(address));
-    names.extend(further);
-    let made = rcgen::generate_simple_self_signed(names)?;
-    let key = PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into());
-    Ok((vec![made.cert.der().clone()], key))
+    let other = address.filter(|address| !names.contains(address));
+    names.extend(other);
+    let certified = rcgen::generate_simple_self_signed(names)?;
+    let key = PrivateKeyDer::Pkcs8(certified.signing_key.serialize_der().into());
+    Ok((vec![certified.cert.der().clone()], key))
 }

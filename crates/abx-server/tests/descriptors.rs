@@ -1,4 +1,4 @@
-//! The server where descriptors run out. Alone in its file: the limit is the process's.
+//! The server without free descriptors. A separate file, because the limit is per process.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,11 +13,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
-fn a_server_out_of_descriptors_goes_on_when_there_are_some_again() {
-    // Method: clients and servers share a small limit. Clients connect until
-    // the kernel refuses; then half of them leave, and each of the others must
-    // get a response, whether it had been let in or not. A process with one connection at a
-    // time needs no more descriptors.
+fn a_server_out_of_descriptors_continues_when_some_are_free_again() {
+    // Method: clients and servers share a small limit. Clients connect until the kernel refuses.
+    // Then half of them leave, and each of the others must get a response, whether it was accepted
+    // or not. A process with one connection at a time needs no more descriptors.
     let limit = Rlimit {
         current: Some(60),
         ..getrlimit(Resource::Nofile)
@@ -57,7 +56,7 @@ fn a_server_out_of_descriptors_goes_on_when_there_are_some_again() {
     }
 }
 
-/// A server, and why it was refused connections.
+/// A server, and the reasons for which the kernel refused connections.
 fn start(model: Model) -> (SocketAddr, mpsc::Receiver<String>) {
     let config = ServerConfig::new(model);
     let (sender, receiver) = mpsc::channel();

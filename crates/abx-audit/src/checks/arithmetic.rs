@@ -1,4 +1,4 @@
-//! Figures that depend on each other: do they, with all that rounding allows?
+//! Whether figures that depend on each other agree within rounding.
 
 use abx_evidence::Level;
 
@@ -7,14 +7,14 @@ use crate::figure::{PrintedFigure, Reach};
 use crate::finding::{AuditFinding, AuditFindingId};
 use crate::report::{FigureKey, LoadTool, ToolReport};
 
-/// What should be one number.
+/// A printed figure that can also be computed from others.
 #[derive(Clone)]
 struct Equation {
-    /// How the first is computed.
+    /// The computation in words.
     words: String,
     computed: Reach,
     printed: FigureKey,
-    /// What one of `printed` is worth in the words.
+    /// The unit of `printed` in those words.
     unit: f64,
     from: Vec<FigureKey>,
 }
@@ -26,15 +26,15 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
         LoadTool::Httperf => [rates(report), of_httperf(report)].concat(),
         _ => rates(report),
     };
-    let wrong = equations
+    let mut findings: Vec<AuditFinding> = equations
         .into_iter()
-        .filter_map(|equation| contradiction(report, equation));
-    let mut audit_findings: Vec<AuditFinding> = wrong.collect();
-    audit_findings.extend(orders(report));
-    audit_findings.extend(statuses(report));
-    audit_findings.extend(differing_connections(report));
-    audit_findings.extend(crowd(report));
-    audit_findings
+        .filter_map(|equation| contradiction(report, equation))
+        .collect();
+    findings.extend(orders(report));
+    findings.extend(statuses(report));
+    findings.extend(differing_connections(report));
+    findings.extend(crowd(report));
+    findings
 }
 
 fn finding(report: &ToolReport, message: String, keys: &[FigureKey]) -> AuditFinding {
@@ -62,7 +62,7 @@ fn rates(report: &ToolReport) -> Vec<Equation> {
     let equation = || {
         let elapsed = report.figure(Elapsed)?;
         let (words, count, from) = match report.tool {
-            // Their rates count errors, too, of which not all may be shown.
+            // Their rates include errors, some of which the report may leave out.
             LoadTool::Hey | LoadTool::Oha => {
                 let listed: f64 = report.statuses.values().map(|figure| figure.value).sum();
                 let at_least = Reach {
@@ -71,7 +71,7 @@ fn rates(report: &ToolReport) -> Vec<Equation> {
                 };
                 (format!("at least {listed}"), at_least, vec![Elapsed])
             }
-            // Versions differ in whether their rate counts failures.
+            // Whether the rate includes failures depends on the version.
             LoadTool::H2load => {
                 let (done, succeeded) = (report.figure(Completed)?, report.figure(Succeeded)?);
                 let either = Reach {
@@ -174,7 +174,7 @@ fn bytes_of_ab(report: &ToolReport) -> Vec<Equation> {
     };
     let length = || {
         let (bytes, count) = (figure(BytesBodies)?, figure(Completed)?);
-        // Another length than the first's is a failure, and reported as such.
+        // ab counts a response of another length than the first as failed.
         figure(Failed).filter(|failed| failed.value == 0.0)?;
         Some(Equation {
             words: format!(
@@ -198,10 +198,10 @@ fn of_httperf(report: &ToolReport) -> Vec<Equation> {
     };
     let figure = |key| report.figure(key);
     let inverse = |rate: FigureKey, printed: FigureKey| {
-        let printed_figure = figure(rate).filter(|rate| rate.low > 0.0)?;
+        let per_second = figure(rate).filter(|rate| rate.low > 0.0)?;
         Some(Equation {
-            words: format!("1 ÷ {}/s in ms", printed_figure.printed),
-            computed: Reach::exact(1.0).over(printed_figure.reach()),
+            words: format!("1 ÷ {}/s in ms", per_second.printed),
+            computed: Reach::exact(1.0).over(per_second.reach()),
             printed,
             unit: 1e-3,
             from: vec![rate],
@@ -245,11 +245,11 @@ fn of_httperf(report: &ToolReport) -> Vec<Equation> {
     equations.into_iter().flatten().collect()
 }
 
-/// What must not be larger than what stands behind it.
+/// Pairs of figures of which the first must not exceed the second.
 fn orders(report: &ToolReport) -> Vec<AuditFinding> {
     use FigureKey::{Completed, Failed, Max, Mean, Median, Min, Not2xx, Sent, Succeeded};
     let mut out = Vec::new();
-    let parts = [
+    let pairs = [
         (Min, Mean, "the shortest time", "the mean"),
         (Min, Median, "the shortest time", "the median"),
         (Mean, Max, "the mean time", "the longest"),
@@ -273,28 +273,28 @@ fn orders(report: &ToolReport) -> Vec<AuditFinding> {
             "that of responses",
         ),
     ];
-    for (less, more, what, than) in parts {
-        // Siege counts hits, and successes apart from them.
-        if report.tool == LoadTool::Siege && less == Succeeded {
+    for (small_key, large_key, small_name, large_name) in pairs {
+        // Siege counts hits, and successes separately.
+        if report.tool == LoadTool::Siege && small_key == Succeeded {
             continue;
         }
-        if let (Some(printed_figure), Some(other)) = (report.figure(less), report.figure(more))
-            && other.reach().is_below(printed_figure.reach())
+        if let (Some(small), Some(large)) = (report.figure(small_key), report.figure(large_key))
+            && large.reach().is_below(small.reach())
         {
             let message = format!(
-                "{what} ({}) is above {than} ({})",
-                printed_figure.printed, other.printed
+                "{small_name} ({}) is above {large_name} ({})",
+                small.printed, large.printed
             );
-            out.push(finding(report, message, &[less, more]));
+            out.push(finding(report, message, &[small_key, large_key]));
         }
     }
-    let failed = report.figure(Failed).zip(report.figure(Completed));
-    if let Some((failed, printed_figure)) = failed.filter(|_| report.tool == LoadTool::Ab)
-        && printed_figure.value < failed.value
+    if report.tool == LoadTool::Ab
+        && let (Some(failed), Some(completed)) = (report.figure(Failed), report.figure(Completed))
+        && completed.value < failed.value
     {
         let message = format!(
             "{} of {} requests failed",
-            failed.printed, printed_figure.printed
+            failed.printed, completed.printed
         );
         out.push(finding(report, message, &[Failed, Completed]));
     }
@@ -311,20 +311,20 @@ fn quantile_orders(report: &ToolReport) -> Vec<AuditFinding> {
     let ends = times.last().is_some_and(|(last, _)| last == "100 %");
     let max = report.figure(FigureKey::Max).filter(|_| !ends);
     times.extend(max.map(|max| ("the longest".to_owned(), max)));
-    let falls = times.windows(2).filter_map(|two| {
-        let [(first, printed_figure), (second, other)] = two else {
-            return None;
-        };
-        let message = format!(
-            "{first} is {}, but {second} is less: {}",
-            printed_figure.printed, other.printed
-        );
-        let id = AuditFindingId::Contradiction;
-        let lines = [printed_figure.line, other.line];
-        let falls = other.reach().is_below(printed_figure.reach());
-        falls.then(|| AuditFinding::at(report, id, Level::Void, message, lines))
-    });
-    let mut out: Vec<AuditFinding> = falls.collect();
+    let id = AuditFindingId::Contradiction;
+    let mut out = Vec::new();
+    for window in times.windows(2) {
+        if let [(lower_name, lower), (upper_name, upper)] = window
+            && upper.reach().is_below(lower.reach())
+        {
+            let message = format!(
+                "{lower_name} is {}, but {upper_name} is less: {}",
+                lower.printed, upper.printed
+            );
+            let lines = [lower.line, upper.line];
+            out.push(AuditFinding::at(report, id, Level::Void, message, lines));
+        }
+    }
     let of = |percent: f64| {
         report
             .quantiles
@@ -340,7 +340,6 @@ fn quantile_orders(report: &ToolReport) -> Vec<AuditFinding> {
                 "{percent} % is {}, and {} above it",
                 quantile.time.printed, figure.printed
             );
-            let id = AuditFindingId::Contradiction;
             let lines = [quantile.time.line, figure.line];
             out.push(AuditFinding::at(report, id, Level::Void, message, lines));
         }
@@ -348,7 +347,7 @@ fn quantile_orders(report: &ToolReport) -> Vec<AuditFinding> {
     out
 }
 
-/// The responses of all statuses are all responses.
+/// The responses of all statuses must add up to all responses.
 fn statuses(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{Completed, Status1xx, Status2xx, Status3xx, Status4xx, Status5xx};
     if report.tool != LoadTool::Httperf {
@@ -357,32 +356,30 @@ fn statuses(report: &ToolReport) -> Option<AuditFinding> {
     let keys = [Status1xx, Status2xx, Status3xx, Status4xx, Status5xx];
     let counts: Option<Vec<f64>> = keys.iter().map(|key| report.value(*key)).collect();
     let sum: f64 = counts?.iter().sum();
-    let printed_figure = report
+    let completed = report
         .figure(Completed)
         .filter(|figure| figure.value != sum)?;
     let message = format!(
         "statuses of {sum} replies, and {} replies",
-        printed_figure.printed
+        completed.printed
     );
     Some(finding(report, message, &[Status2xx, Completed]))
 }
 
-/// What the command requested is what the report shows.
+/// The command must set the number of connections that the report shows.
 fn differing_connections(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{AskedConnections, Connections};
-    let (requested, had) = (
-        report.figure(AskedConnections)?,
-        report.figure(Connections)?,
-    );
+    let requested = report.figure(AskedConnections)?;
+    let opened = report.figure(Connections)?;
     let message = format!(
         "the command sets {} connections, and the report shows {}",
-        requested.printed, had.printed
+        requested.printed, opened.printed
     );
-    (requested.value != had.value)
+    (requested.value != opened.value)
         .then(|| finding(report, message, &[AskedConnections, Connections]))
 }
 
-/// More requests under way than connections.
+/// More requests in flight than connections.
 fn crowd(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{Completed, Connections, Elapsed, Mean};
     if !matches!(report.tool, LoadTool::Ab | LoadTool::Siege) {

@@ -1,8 +1,8 @@
-//! Figures that were computed here, as people read them.
+//! How computed figures are printed.
 
 use crate::figure::{PrintedFigure, Reach};
 
-/// A figure with three digits at least, and no more than help.
+/// A figure with three or more significant digits.
 pub(crate) fn rounded(value: f64) -> String {
     match value.abs() {
         size if !size.is_finite() => "any number".to_owned(),
@@ -14,7 +14,7 @@ pub(crate) fn rounded(value: f64) -> String {
     }
 }
 
-/// A count that is known roughly.
+/// An approximate count.
 pub(super) fn whole(value: f64) -> String {
     if value >= 10.0 {
         format!("{value:.0}")
@@ -23,7 +23,7 @@ pub(super) fn whole(value: f64) -> String {
     }
 }
 
-/// Both ends of what a figure may be.
+/// The bounds of a figure's range, with as many decimals as its width justifies.
 pub(super) fn range(reach: Reach) -> String {
     let width = reach.high - reach.low;
     if !width.is_finite() || width <= 0.0 {
@@ -42,7 +42,7 @@ pub(crate) fn share(part: f64) -> String {
     }
 }
 
-/// A time in the unit that people read it in.
+/// A time in s, ms or µs, whichever fits its size.
 pub(super) fn time(seconds: f64) -> String {
     let trimmed = |value: f64| {
         let text = rounded(value);
@@ -59,7 +59,7 @@ pub(super) fn time(seconds: f64) -> String {
     }
 }
 
-/// A time as it was printed, with its unit.
+/// A time as printed, with its unit.
 pub(super) fn printed_time(figure: &PrintedFigure) -> String {
     let Ok(printed) = figure.printed.parse::<f64>() else {
         return time(figure.value);

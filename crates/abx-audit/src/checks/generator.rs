@@ -1,4 +1,4 @@
-//! Whether the generator, and not the server, was the limit.
+//! Whether the generator was the limit, not the server.
 
 use abx_evidence::Level;
 
@@ -7,16 +7,16 @@ use crate::figure::{PrintedFigure, Reach};
 use crate::finding::{AuditFinding, AuditFindingId};
 use crate::report::{FigureKey, LoadTool, ToolReport, WordKey};
 
-/// Requests under way on average, by Little's law.
+/// The mean number of requests in flight, by Little's law.
 pub(crate) struct InFlight {
-    /// As the figures give it.
+    /// Computed from the report's figures.
     pub(crate) mean: Reach,
-    /// At most so many, except for a time as long as the longest request, in which there may
-    /// have been only that one.
+    /// The upper bound outside a period as long as the longest request, during which only that
+    /// request may have been in flight.
     pub(crate) at_most: f64,
 }
 
-/// How many requests were under way, if the report shows it.
+/// The mean number of requests in flight, if the report shows it.
 pub(crate) fn in_flight(report: &ToolReport) -> Option<InFlight> {
     let elapsed = report.reach(FigureKey::Elapsed)?;
     let mean = report.reach(FigureKey::Mean)?;
@@ -29,9 +29,9 @@ pub(crate) fn in_flight(report: &ToolReport) -> Option<InFlight> {
         _ => report.reach(FigureKey::Completed)?,
     };
     let busy = count.times(mean);
-    let tail = report.reach(FigureKey::Max).map(|max| elapsed.minus(max));
-    let at_most = match tail {
-        Some(rest) if rest.low > 0.0 => busy.high / rest.low,
+    let without_longest = report.reach(FigureKey::Max).map(|max| elapsed.minus(max));
+    let at_most = match without_longest {
+        Some(time) if time.low > 0.0 => busy.high / time.low,
         Some(_) => f64::INFINITY,
         None => busy.over(elapsed).high,
     };
@@ -42,7 +42,7 @@ pub(crate) fn in_flight(report: &ToolReport) -> Option<InFlight> {
 }
 
 pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
-    let audit_findings = [
+    let findings = [
         idle_connections(report),
         one_at_a_time(report),
         requested_rate(report),
@@ -50,10 +50,10 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
         late(report),
         corrected(report),
     ];
-    audit_findings.into_iter().flatten().collect()
+    findings.into_iter().flatten().collect()
 }
 
-/// Whether the number of requests to send in a second was set.
+/// Whether the request rate was set.
 fn is_paced(report: &ToolReport) -> bool {
     report.tool == LoadTool::Wrk2
         || report
@@ -112,7 +112,7 @@ fn requested_rate(report: &ToolReport) -> Option<AuditFinding> {
         return None;
     }
     let rate = paced_rate(report);
-    let had = rate.as_ref().map_or("-", |(_, had)| had.printed.as_str());
+    let reached = rate.as_ref().map_or("-", |(_, rate)| rate.printed.as_str());
     let keys = [
         AskedRate,
         rate.as_ref().map_or(FigureKey::Rate, |(key, _)| *key),
@@ -123,8 +123,8 @@ fn requested_rate(report: &ToolReport) -> Option<AuditFinding> {
         return Some(report.bound(id, message, &keys));
     }
     let message = match report.printed(AskedRate) {
-        Some(target) => format!("the target rate was {target}, and the report shows {had}/s"),
-        None => format!("wrk2 sends at the rate that -R sets, and the report shows {had}/s"),
+        Some(target) => format!("the target rate was {target}, and the report shows {reached}/s"),
+        None => format!("wrk2 sends at the rate that -R sets, and the report shows {reached}/s"),
     };
     let id = AuditFindingId::AskedRate;
     Some(AuditFinding::of(
@@ -136,27 +136,27 @@ fn requested_rate(report: &ToolReport) -> Option<AuditFinding> {
     ))
 }
 
-/// How far a paced run stayed behind its rate.
+/// How far a paced run fell short of its rate.
 fn saturated(report: &ToolReport) -> Option<String> {
-    let (_, had) = paced_rate(report)?;
+    let (_, reached) = paced_rate(report)?;
     let mean = report.figure(FigureKey::Mean);
-    if let Some(target) = requested_total(report).filter(|target| had.high < REACHED * target) {
+    if let Some(target) = requested_total(report).filter(|target| reached.high < REACHED * target) {
         let mean = mean.map(|mean| format!(", at a mean time of {}", printed_time(mean)));
         return Some(format!(
             "the run reached {}/s of its target of {}/s{}",
-            had.printed,
+            reached.printed,
             rounded(target),
             mean.unwrap_or_default()
         ));
     }
-    // wrk2 counts from when a request was due, so a queue shows in its times.
+    // wrk2 measures from when a request was due, so its times include queueing.
     let (connections, in_flight) = (report.figure(FigureKey::Connections)?, in_flight(report)?);
     let is_queue =
         report.tool == LoadTool::Wrk2 && in_flight.mean.low > QUEUE * connections.value.max(1.0);
     is_queue.then(|| {
         format!(
             "{}/s × {} = {} requests in flight or late, on {} connections",
-            had.printed,
+            reached.printed,
             mean.map_or_else(|| "-".to_owned(), printed_time),
             whole(in_flight.mean.middle()),
             connections.printed
@@ -164,7 +164,7 @@ fn saturated(report: &ToolReport) -> Option<String> {
     })
 }
 
-/// The rate that a paced generator keeps: of connections for httperf.
+/// The rate that a paced generator controls: for httperf, that of connections.
 pub(super) fn paced_rate(report: &ToolReport) -> Option<(FigureKey, PrintedFigure)> {
     let key = FigureKey::ConnectionRate;
     match report.tool {
@@ -179,7 +179,7 @@ pub(super) fn requested_total(report: &ToolReport) -> Option<f64> {
         .value(FigureKey::AskedRate)
         .filter(|rate| *rate > 0.0)?;
     match report.tool {
-        // Each of their connections has that rate.
+        // Their rate is per connection.
         LoadTool::Hey | LoadTool::H2load => {
             Some(target * report.value(FigureKey::AskedConnections)?)
         }
@@ -195,17 +195,17 @@ fn one_at_a_time(report: &ToolReport) -> Option<AuditFinding> {
         _ => Connections,
     };
     let most = report.figure(key).filter(|most| most.value <= 1.0)?;
-    // A connection of httperf may have several calls under way, and a rate that leaves gaps
-    // shows less still.
+    // httperf may have several calls in flight on a connection, and a rate that leaves gaps
+    // shows even less.
     let mut message = format!("at most {} connection at a time", most.printed);
-    if let (Some(each), Some(waiting)) = (report.figure(TimePerRequest), report.figure(WaitingMean))
+    if let (Some(period), Some(wait)) = (report.figure(TimePerRequest), report.figure(WaitingMean))
         && report.tool == LoadTool::Httperf
         && !is_paced(report)
     {
         message.push_str(&format!(
             ": one request every {} ms, {} ms of which is the wait for the first byte of the \
              response",
-            each.printed, waiting.printed
+            period.printed, wait.printed
         ));
     }
     let keys = [key, Rate, TimePerRequest, WaitingMean];
@@ -231,9 +231,9 @@ fn cpu(report: &ToolReport) -> Option<AuditFinding> {
     Some(report.bound(AuditFindingId::GeneratorCpu, message, &keys))
 }
 
-/// Within one machine the kernel makes a connection within the call for it, and lets the server
-/// take it later: what lies between is the time until the generator looks. A connection that
-/// the server has no room for takes a second or more.
+/// On one machine, the kernel completes a connection within the connect call, before the server
+/// accepts it. A longer connection time is therefore the generator's delay. A connection for which
+/// the server has no room takes a second or more.
 fn late(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{ConnectMean, ConnectMin, Mean};
     let host = report.own_host()?;
@@ -253,7 +253,7 @@ fn late(report: &ToolReport) -> Option<AuditFinding> {
     Some(report.bound(AuditFindingId::LateGenerator, message, &keys))
 }
 
-/// wrk adds times of requests that it did not send.
+/// wrk adds the times of requests that it did not send.
 fn corrected(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{Completed, Connections, Elapsed, Mean};
     let connections = report.figure(Connections)?;
@@ -272,17 +272,17 @@ fn corrected(report: &ToolReport) -> Option<AuditFinding> {
     Some(report.note(AuditFindingId::ToolsOwnWay, message, &keys))
 }
 
-/// Connections are idle when fewer than this share of them can have been busy.
+/// Connections were idle if fewer than this share of them can have been busy.
 const IDLE_SHARE: f64 = 0.9;
-/// Of 100: a generator that is busier has nothing left.
+/// In percent: a busier generator has no CPU time left.
 const CPU_SHARE: f64 = 85.0;
-/// No kernel takes so long for a connection within one machine.
+/// No kernel takes this long to connect on one machine.
 const LATE_S: f64 = 0.002;
-/// The soonest that a kernel retries a connection that was not received.
+/// The earliest retry of a connection that the server had no room for.
 const UNRECEIVED_S: f64 = 0.2;
-/// Beyond rounding, and beyond what a run's two ends make.
+/// More than rounding and the start and end of a run explain.
 const CORRECTED: f64 = 1.1;
-/// Of a requested rate, a generator that keeps up reaches so much.
+/// A generator that keeps up reaches this share of the requested rate.
 const REACHED: f64 = 0.9;
-/// With so many times the connections, requests wait for one.
+/// With this many requests in flight per connection, requests wait for a connection.
 const QUEUE: f64 = 2.0;

@@ -1,4 +1,4 @@
-//! Figures that no run can have.
+//! Figures that are impossible for any run.
 
 use abx_evidence::Level;
 
@@ -8,13 +8,13 @@ use crate::finding::{AuditFinding, AuditFindingId};
 use crate::report::{FigureKey, LoadTool, ToolReport};
 
 pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
-    let audit_findings = [
+    let findings = [
         duration(report),
         longer_than_run(report),
         rate(report),
         above_requested(report),
     ];
-    audit_findings.into_iter().flatten().collect()
+    findings.into_iter().flatten().collect()
 }
 
 fn finding(report: &ToolReport, message: String, keys: &[FigureKey]) -> AuditFinding {
@@ -66,7 +66,7 @@ fn longer_than_run(report: &ToolReport) -> Option<AuditFinding> {
     let quantiles = report.quantiles.iter().map(|quantile| &quantile.time);
     let longest = figures
         .chain(quantiles)
-        .max_by(|printed_figure, next| printed_figure.low.total_cmp(&next.low))?;
+        .max_by(|time, other| time.low.total_cmp(&other.low))?;
     let is_table = report.tool == LoadTool::Table;
     if is_table || longest.low <= CLOCKS * elapsed.high + CLOCK_STEP_S {
         return None;
@@ -95,28 +95,28 @@ fn rate(report: &ToolReport) -> Option<AuditFinding> {
 /// A generator that paces its requests does not send several times as many.
 fn above_requested(report: &ToolReport) -> Option<AuditFinding> {
     let requested = requested_total(report)?;
-    let (key, had) = paced_rate(report)?;
-    if had.low <= ABOVE_REQUESTED * requested {
+    let (key, reached) = paced_rate(report)?;
+    if reached.low <= ABOVE_REQUESTED * requested {
         return None;
     }
     let message = format!(
         "{}/s is {} times the target rate of {}/s",
-        had.printed,
-        rounded(had.value / requested),
+        reached.printed,
+        rounded(reached.value / requested),
         rounded(requested)
     );
     Some(finding(report, message, &[key, FigureKey::AskedRate]))
 }
 
-/// A year: no run of a load generator lasts so long.
+/// About a year: no run of a load generator lasts this long.
 const LONGEST_S: f64 = 3.2e7;
-/// After the requested time, a generator may wait so long for what is under way.
+/// How long a generator may wait for requests in flight after the requested time.
 const SLOW_END_S: f64 = 600.0;
-/// Two clocks of one run differ by less.
+/// Two clocks of one run differ by less than this factor.
 const CLOCKS: f64 = 1.1;
 /// The coarsest clock of a tool.
 const CLOCK_STEP_S: f64 = 0.02;
-/// No single generator has such a rate.
+/// No single generator reaches this rate, in requests/s.
 const RATE_MOST: f64 = 1e8;
-/// A rate that catches up after a pause stays below so many times the requested one.
+/// A rate that catches up after a pause stays below this multiple of the requested rate.
 const ABOVE_REQUESTED: f64 = 1.5;

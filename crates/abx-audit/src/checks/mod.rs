@@ -1,4 +1,4 @@
-//! All checks of reports: of each alone, and of all together.
+//! All checks of reports: of each report alone, and of all together.
 
 mod arithmetic;
 mod figures;
@@ -16,7 +16,7 @@ pub(crate) use figures::{rounded, share};
 pub(crate) use generator::in_flight;
 pub(crate) use pairs::{DISTINGUISHED, QUIET, differ, ratio, runs};
 
-/// All findings, the weightiest first.
+/// All findings, the most severe first.
 pub(crate) fn findings(reports: &[ToolReport]) -> Vec<AuditFinding> {
     let alone = reports.iter().flat_map(|report| {
         let checks = [
@@ -29,7 +29,5 @@ pub(crate) fn findings(reports: &[ToolReport]) -> Vec<AuditFinding> {
         ];
         checks.into_iter().flatten()
     });
-    let mut audit_findings: Vec<AuditFinding> = alone.collect();
-    audit_findings.extend(pairs::check(reports));
-    merged(audit_findings)
+    merged(alone.chain(pairs::check(reports)).collect())
 }

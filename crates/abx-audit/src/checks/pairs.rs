@@ -1,4 +1,4 @@
-//! Whether reports can be compared, and what their differences are worth.
+//! Whether reports can be compared, and whether their differences are significant.
 
 use std::collections::BTreeMap;
 
@@ -7,39 +7,38 @@ use abx_evidence::Level;
 use super::figures::{printed_time, share, whole};
 use super::generator::{InFlight, in_flight};
 use super::responses;
-use crate::figure::PrintedFigure;
 use crate::finding::{AuditFinding, AuditFindingId, FileLine};
 use crate::report::{FigureKey, LoadTool, ToolReport, WordKey};
 
-/// Two runs of identical servers, one after the other, for 4 s each: on a quiet machine,
-/// one pair in twenty differs by more (a spread of 6.0 % of the log ratio).
+/// The ratio that one in twenty pairs of runs of identical servers exceeds on a quiet machine,
+/// one after the other for 4 s each (the log ratio has a standard deviation of 6.0 %).
 pub(crate) const QUIET: f64 = 1.12;
-/// What runs must differ by to be distinguished: a limit that we have chosen, since others may
-/// have used the machine, too.
+/// The ratio from which runs are distinguished: chosen, because other users may have shared the
+/// machine.
 pub(crate) const DISTINGUISHED: f64 = 1.45;
 
-/// With so many times the requests under way, times are those of another load.
+/// From this ratio of requests in flight on, response times are those of different loads.
 const MORE_UNDER_WAY: f64 = 1.5;
 
-/// The value of something in a report, and its line.
+/// The value of a setting in a report, and its line.
 type ReportedValue = Option<(String, usize)>;
 
-/// A way in which runs can differ: its name, its value, and how far that limits.
+/// A setting in which runs can differ: its name, its value, and the level of the finding.
 type Setting = (&'static str, fn(&ToolReport) -> ReportedValue, Level);
 
 pub(super) fn check(reports: &[ToolReport]) -> Vec<AuditFinding> {
     let mut out = copies(reports);
-    let tool_reports = runs(reports);
+    let runs = runs(reports);
     for (name, value, level) in SETTINGS {
         let id = AuditFindingId::DifferentRuns;
-        out.extend(differing(&tool_reports, name, value, id, *level));
+        out.extend(differing(&runs, name, value, id, *level));
     }
     let (id, void) = (AuditFindingId::DifferentBodies, Level::Void);
-    out.extend(differing(&tool_reports, "bytes in a body", &BODY, id, void));
+    out.extend(differing(&runs, "bytes in a body", &BODY, id, void));
     let (id, note) = (AuditFindingId::DifferentHeads, Level::Note);
-    out.extend(differing(&tool_reports, "bytes in a head", &HEAD, id, note));
-    out.extend(different_under_way(&tool_reports));
-    out.extend(small_differences(&tool_reports));
+    out.extend(differing(&runs, "bytes in a head", &HEAD, id, note));
+    out.extend(different_under_way(&runs));
+    out.extend(small_differences(&runs));
     out
 }
 
@@ -55,7 +54,7 @@ const SETTINGS: &[Setting] = &[
 const BODY: fn(&ToolReport) -> ReportedValue = body_length;
 const HEAD: fn(&ToolReport) -> ReportedValue = head_length;
 
-/// Whether these differ in what a comparison needs to be the same.
+/// Whether the runs differ in a setting that a comparison must hold constant.
 pub(crate) fn differ(reports: &[&ToolReport]) -> bool {
     let id = AuditFindingId::DifferentRuns;
     let void = SETTINGS
@@ -87,7 +86,7 @@ fn opens_for_each(report: &ToolReport) -> ReportedValue {
 }
 
 fn requests(report: &ToolReport) -> ReportedValue {
-    // In a run of a set time, the number of requests is a result.
+    // In a run of fixed duration, the number of requests is a result.
     let is_set = report.tool == LoadTool::Ab || report.figure(FigureKey::AskedRequests).is_some();
     let count = report.counted().filter(|_| is_set)?;
     Some((count.printed.clone(), count.line))
@@ -118,19 +117,19 @@ fn body_length(report: &ToolReport) -> ReportedValue {
     Some((figure.value.to_string(), figure.line))
 }
 
-/// What is left of a response without its body, where that is a whole number for each.
+/// The bytes of a response without its body, in tenths of a byte.
 fn head_length(report: &ToolReport) -> ReportedValue {
     use FigureKey::{BytesBodies, BytesTotal, Completed, HeadSize};
     if let Some(head) = report.figure(HeadSize) {
         return Some((head.value.to_string(), head.line));
     }
-    let (printed_figure, bodies) = (report.figure(BytesTotal)?, report.figure(BytesBodies)?);
+    let (total, bodies) = (report.figure(BytesTotal)?, report.figure(BytesBodies)?);
     let count = report.value(Completed).filter(|count| *count > 0.0)?;
-    let each = ((printed_figure.value - bodies.value) / count * 10.0).round() / 10.0;
-    (report.tool == LoadTool::Ab && each > 0.0).then(|| (each.to_string(), printed_figure.line))
+    let head = ((total.value - bodies.value) / count * 10.0).round() / 10.0;
+    (report.tool == LoadTool::Ab && head > 0.0).then(|| (head.to_string(), total.line))
 }
 
-/// Reports whose runs can be set beside each other: no rows of tables, nothing twice.
+/// Reports whose runs can be compared: no rows of tables and no copies.
 pub(crate) fn runs(reports: &[ToolReport]) -> Vec<&ToolReport> {
     let mut out: Vec<&ToolReport> = Vec::new();
     for report in reports {
@@ -143,27 +142,30 @@ pub(crate) fn runs(reports: &[ToolReport]) -> Vec<&ToolReport> {
 }
 
 /// Whether both have the same figures, printed alike.
-pub(crate) fn is_copy(tool_report: &ToolReport, other: &ToolReport) -> bool {
-    let printed = |(pair, other): ((&FigureKey, &PrintedFigure), (&FigureKey, &PrintedFigure))| {
-        pair.0 == other.0 && pair.1.printed == other.1.printed
-    };
-    let are_same = tool_report.figures.len() == other.figures.len()
-        && tool_report.figures.iter().zip(&other.figures).all(printed);
+fn is_copy(report: &ToolReport, other: &ToolReport) -> bool {
+    let are_same = report.figures.len() == other.figures.len()
+        && report
+            .figures
+            .iter()
+            .zip(&other.figures)
+            .all(|((key, figure), (other_key, other_figure))| {
+                key == other_key && figure.printed == other_figure.printed
+            });
     // A run has a duration to the millisecond; a few figures may be alike by chance.
-    tool_report.tool == other.tool && tool_report.figures.len() > 4 && are_same
+    report.tool == other.tool && report.figures.len() > 4 && are_same
 }
 
-/// A rate that two reports have may be one and the same measurement.
+/// Reports with the same rate may be copies of one measurement.
 fn copies(reports: &[ToolReport]) -> Vec<AuditFinding> {
     let mut out = Vec::new();
-    for (number, report) in reports.iter().enumerate() {
+    for (index, report) in reports.iter().enumerate() {
         let rate = report.printed(FigureKey::Rate);
         let of_table = |other: &&ToolReport| {
             let same = rate.is_some_and(|rate| rate.contains('.'))
                 && other.printed(FigureKey::Rate) == rate;
             report.tool == LoadTool::Table && other.tool != LoadTool::Table && same
         };
-        let message = match reports[..number]
+        let message = match reports[..index]
             .iter()
             .find(|other| is_copy(other, report))
         {
@@ -173,14 +175,12 @@ fn copies(reports: &[ToolReport]) -> Vec<AuditFinding> {
                 None => continue,
             },
         };
-        let id = AuditFindingId::SameFigures;
-        let keys = [FigureKey::Rate];
-        out.push(report.note(id, message, &keys));
+        out.push(report.note(AuditFindingId::SameFigures, message, &[FigureKey::Rate]));
     }
     out
 }
 
-/// One finding when reports have different values of this setting.
+/// A finding if the reports differ in this setting.
 fn differing(
     reports: &[&ToolReport],
     name: &str,
@@ -200,7 +200,7 @@ fn differing(
     if by_value.len() < 2 {
         return None;
     }
-    // What most have comes first.
+    // The most frequent value comes first.
     let mut groups: Vec<(&String, &Vec<&str>)> = by_value.iter().collect();
     groups.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
     let words: Vec<String> = groups
@@ -220,31 +220,24 @@ fn differing(
     })
 }
 
-/// How many times the smaller rate the larger one is.
-pub(crate) fn ratio(tool_report: &ToolReport, other: &ToolReport) -> Option<f64> {
-    let (value, other) = (tool_report.rate()?.value, other.rate()?.value);
-    let (less, more) = (value.min(other), value.max(other));
+/// The larger rate divided by the smaller one.
+pub(crate) fn ratio(report: &ToolReport, other: &ToolReport) -> Option<f64> {
+    let (rate, other) = (report.rate()?.value, other.rate()?.value);
+    let (less, more) = (rate.min(other), rate.max(other));
     (less > 0.0).then_some(more / less)
 }
 
-/// Equal connections of which more were busy in one run than in another.
+/// Runs with equal connections, of which more were busy in one run than in another.
 fn different_under_way(reports: &[&ToolReport]) -> Option<AuditFinding> {
     let mut known: Vec<(&ToolReport, InFlight)> = reports
         .iter()
         .filter_map(|report| Some((*report, in_flight(report)?)))
         .filter(|(report, _)| report.figure(FigureKey::Mean).is_some())
         .collect();
-    let tool_reports: Vec<&ToolReport> = known.iter().map(|(report, _)| *report).collect();
+    let involved: Vec<&ToolReport> = known.iter().map(|(report, _)| *report).collect();
     let id = AuditFindingId::DifferentUnderWay;
-    if differing(
-        &tool_reports,
-        "",
-        &(connections as fn(&ToolReport) -> ReportedValue),
-        id,
-        Level::Void,
-    )
-    .is_some()
-    {
+    let connections: fn(&ToolReport) -> ReportedValue = connections;
+    if differing(&involved, "", &connections, id, Level::Void).is_some() {
         return None;
     }
     known.sort_by(|(_, in_flight), (_, other)| {
@@ -275,15 +268,12 @@ fn different_under_way(reports: &[&ToolReport]) -> Option<AuditFinding> {
     Some(AuditFinding {
         id,
         level: Level::Bound,
-        reports: tool_reports
-            .iter()
-            .map(|report| report.name.clone())
-            .collect(),
+        reports: involved.iter().map(|report| report.name.clone()).collect(),
         message: format!(
             "requests in flight on average, and the mean time of one: {}",
             words.join(", ")
         ),
-        rests_on: tool_reports.iter().map(line).collect(),
+        rests_on: involved.iter().map(line).collect(),
     })
 }
 
@@ -294,14 +284,14 @@ fn small_differences(reports: &[&ToolReport]) -> Option<AuditFinding> {
         .filter(|report| report.rate().is_some_and(|rate| rate.value > 0.0))
         .filter(|report| responses::serves(report))
         .collect();
-    rated.sort_by(|tool_report, other| {
+    rated.sort_by(|report, other| {
         let rate = |report: &ToolReport| report.rate().map_or(0.0, |rate| rate.value);
-        rate(other).total_cmp(&rate(tool_report))
+        rate(other).total_cmp(&rate(report))
     });
     let mut words = Vec::new();
     let mut involved: Vec<&ToolReport> = Vec::new();
-    for two in rated.windows(2) {
-        let [more, less] = two else { continue };
+    for pair in rated.windows(2) {
+        let [more, less] = pair else { continue };
         let Some(ratio) = ratio(more, less).filter(|ratio| *ratio < DISTINGUISHED) else {
             continue;
         };
@@ -311,11 +301,8 @@ fn small_differences(reports: &[&ToolReport]) -> Option<AuditFinding> {
             less.name,
             share(ratio - 1.0)
         ));
-        for report in two {
-            if !involved
-                .iter()
-                .any(|tool_report| tool_report.name == report.name)
-            {
+        for report in pair {
+            if !involved.iter().any(|other| other.name == report.name) {
                 involved.push(report);
             }
         }

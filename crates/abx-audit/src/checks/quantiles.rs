@@ -1,4 +1,4 @@
-//! What quantiles and times rest on.
+//! How many requests quantiles are based on, and how coarse times are.
 
 use abx_evidence::Level;
 
@@ -7,11 +7,11 @@ use crate::finding::{AuditFinding, AuditFindingId};
 use crate::report::{FigureKey, LoadTool, PrintedQuantile, ToolReport};
 
 pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
-    let audit_findings = [few(report), maximum(report), coarse(report)];
-    audit_findings.into_iter().flatten().collect()
+    let findings = [few(report), maximum(report), coarse(report)];
+    findings.into_iter().flatten().collect()
 }
 
-/// The quantiles that leave requests above them.
+/// The quantiles below 100 %.
 fn inner(report: &ToolReport) -> impl DoubleEndedIterator<Item = &PrintedQuantile> {
     report
         .quantiles
@@ -27,17 +27,14 @@ fn few(report: &ToolReport) -> Option<AuditFinding> {
     let slower = |quantile: &PrintedQuantile| count * (100.0 - quantile.percent) / 100.0;
     let is_few = |quantile: &&PrintedQuantile| slower(quantile) < ENOUGH - 1e-6;
     let few: Vec<&PrintedQuantile> = inner(report).filter(is_few).collect();
-    let words = few.iter().map(|quantile| {
-        format!(
-            "{:.0} above {} %",
-            slower(quantile).ceil(),
-            quantile.percent
-        )
-    });
-    let words: Vec<String> = words.collect();
-    if words.is_empty() {
+    if few.is_empty() {
         return None;
     }
+    let above = |quantile: &&PrintedQuantile| {
+        let requests = slower(quantile).ceil();
+        format!("{requests:.0} above {} %", quantile.percent)
+    };
+    let words: Vec<String> = few.iter().map(above).collect();
     let message = format!("of {count} requests: {}", words.join(", "));
     let mut lines: Vec<usize> = few.iter().map(|quantile| quantile.time.line).collect();
     lines.extend(
@@ -80,7 +77,7 @@ fn maximum(report: &ToolReport) -> Option<AuditFinding> {
     Some(AuditFinding::at(report, id, Level::Note, message, lines))
 }
 
-/// Whole milliseconds of times that have few of them.
+/// Times of few milliseconds, printed in whole milliseconds.
 fn coarse(report: &ToolReport) -> Option<AuditFinding> {
     let key = [FigureKey::Median, FigureKey::Mean]
         .into_iter()
@@ -89,7 +86,7 @@ fn coarse(report: &ToolReport) -> Option<AuditFinding> {
         .figure(key)
         .filter(|_| report.tool != LoadTool::Table)?;
     let width = (time.high - time.low) / 2.0;
-    // httperf's median is reported as what it is.
+    // Another finding reports httperf's median.
     if time.value >= COARSE_STEPS * width || width <= 0.0 || report.tool == LoadTool::Httperf {
         return None;
     }
@@ -106,7 +103,7 @@ fn coarse(report: &ToolReport) -> Option<AuditFinding> {
     Some(report.note(AuditFindingId::CoarseTimes, message, &[key]))
 }
 
-/// So many requests must be slower than a quantile, for it to be one of many.
+/// This many requests must be slower than a quantile for it to be reliable.
 const ENOUGH: f64 = 100.0;
-/// A time of fewer steps of its last digit is coarse.
+/// A time of fewer steps of its last digit than this is coarse.
 const COARSE_STEPS: f64 = 5.0;

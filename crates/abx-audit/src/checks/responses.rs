@@ -1,4 +1,4 @@
-//! What became of the requests.
+//! Whether requests succeeded.
 
 use abx_evidence::Level;
 
@@ -14,7 +14,7 @@ pub(super) fn serves(report: &ToolReport) -> bool {
 }
 
 pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
-    let audit_findings = [
+    let findings = [
         aborted(report),
         errors(report),
         unsuccessful(report),
@@ -22,10 +22,10 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
         own_limit(report),
         unread(report),
     ];
-    audit_findings.into_iter().flatten().collect()
+    findings.into_iter().flatten().collect()
 }
 
-/// Without the number of failures, a rate may be one of failures.
+/// Without the number of failures, a rate may consist of failures.
 fn unread(report: &ToolReport) -> Option<AuditFinding> {
     let line = report.failures_unread?;
     let message = "a line that counts failed requests cannot be read, so all requests may have \
@@ -45,7 +45,7 @@ fn aborted(report: &ToolReport) -> Option<AuditFinding> {
     Some(report.void(AuditFindingId::Aborted, message, &keys))
 }
 
-/// Responses with a status that is no success, and the lines that show them.
+/// Responses with a status other than success, and the lines that show them.
 fn wrong_statuses(report: &ToolReport) -> Option<(f64, Vec<usize>, &'static str)> {
     use FigureKey::{Not2xx, Status1xx, Status3xx, Status4xx, Status5xx};
     if let Some(wrong) = report.figure(Not2xx) {
@@ -72,7 +72,7 @@ fn wrong_statuses(report: &ToolReport) -> Option<(f64, Vec<usize>, &'static str)
     (sum > 0.0).then_some((sum, lines, "other than 2xx"))
 }
 
-/// All responses that came.
+/// The number of all responses.
 fn responses(report: &ToolReport) -> Option<f64> {
     let listed: f64 = report.statuses.values().map(|figure| figure.value).sum();
     let counted = report.value(FigureKey::Completed);
@@ -84,19 +84,16 @@ fn errors(report: &ToolReport) -> Option<AuditFinding> {
     if wrong <= 0.0 {
         return None;
     }
-    let total = responses(report);
-    let of_all = total.filter(|total| *total >= wrong);
-    let counted = match of_all {
-        Some(all_total) if all_total == wrong => {
-            format!("all {wrong} responses had a status {words}")
-        }
+    let total = responses(report).filter(|total| *total >= wrong);
+    let counted = match total {
+        Some(total) if total == wrong => format!("all {wrong} responses had a status {words}"),
         Some(total) => format!(
             "{wrong} of {total} responses ({}) had a status {words}",
             share(wrong / total)
         ),
         None => format!("{wrong} responses had a status {words}"),
     };
-    let own_text = match report.tool {
+    let remark = match report.tool {
         LoadTool::Ab => match report.printed(FigureKey::Failed) {
             Some(failed) => format!(
                 "; ab counts them as complete ({failed} failed), includes them in its rate, and \
@@ -113,35 +110,27 @@ fn errors(report: &ToolReport) -> Option<AuditFinding> {
             .figure(FigureKey::Completed)
             .map(|figure| figure.line),
     );
-    let level = match of_all {
-        Some(total) if wrong / total < VOID_SHARE => Level::Bound,
-        _ => Level::Void,
-    };
+    let level = level(wrong, total.unwrap_or_default());
     let id = AuditFindingId::ErrorResponses;
-    Some(AuditFinding::at(
-        report,
-        id,
-        level,
-        counted + &own_text,
-        lines,
-    ))
+    let message = counted + &remark;
+    Some(AuditFinding::at(report, id, level, message, lines))
 }
 
 /// Siege counts responses of 4xx and 5xx among its transactions.
 fn unsuccessful(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{Completed, Succeeded};
-    let (succeeded, printed_figure) = (report.figure(Succeeded)?, report.figure(Completed)?);
-    let wrong = printed_figure.value - succeeded.value;
+    let (succeeded, completed) = (report.figure(Succeeded)?, report.figure(Completed)?);
+    let wrong = completed.value - succeeded.value;
     if report.tool != LoadTool::Siege || wrong <= 0.0 {
         return None;
     }
     let message = format!(
         "only {} of {} transactions were successful; siege's rate and its availability count the \
          others, too",
-        succeeded.printed, printed_figure.printed
+        succeeded.printed, completed.printed
     );
     let id = AuditFindingId::ErrorResponses;
-    let level = level(wrong, printed_figure.value);
+    let level = level(wrong, completed.value);
     Some(AuditFinding::of(
         report,
         id,
@@ -151,7 +140,7 @@ fn unsuccessful(report: &ToolReport) -> Option<AuditFinding> {
     ))
 }
 
-/// What httperf could not send for want of something on its own machine.
+/// Connections that httperf could not open because of a limit of its own machine.
 fn own_failures(report: &ToolReport) -> f64 {
     LIMITS
         .iter()
@@ -161,8 +150,8 @@ fn own_failures(report: &ToolReport) -> f64 {
 
 fn own_limit(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{ConnectionsMade, Failed};
-    let own_value = own_failures(report);
-    if own_value <= 0.0 {
+    let failed = own_failures(report);
+    if failed <= 0.0 {
         return None;
     }
     let words = LIMITS.iter().filter_map(|(key, words)| {
@@ -178,13 +167,13 @@ fn own_limit(report: &ToolReport) -> Option<AuditFinding> {
     Some(AuditFinding::of(
         report,
         id,
-        level(own_value, own_value + made),
+        level(failed, failed + made),
         message,
         &keys,
     ))
 }
 
-/// Void from the share on that makes a rate one of failures.
+/// The level of a finding about this share of failures.
 fn level(wrong: f64, total: f64) -> Level {
     if total > 0.0 && wrong / total < VOID_SHARE {
         Level::Bound
@@ -216,20 +205,17 @@ fn failures(report: &ToolReport) -> Option<AuditFinding> {
     if total <= 0.0 {
         return None;
     }
-    let of = match report.printed(Completed) {
-        Some(text) => format!("{total} failed beside {text} complete"),
-        None => format!("{total} failed"),
-    };
-    let of = match (report.tool, report.printed(Completed)) {
+    let mut message = match (report.tool, report.printed(Completed)) {
         // Their failures are among their complete requests.
-        (LoadTool::Ab | LoadTool::H2load, Some(text)) => format!("{total} of {text} failed"),
-        _ => of,
+        (LoadTool::Ab | LoadTool::H2load, Some(completed)) => {
+            format!("{total} of {completed} failed")
+        }
+        (_, Some(completed)) => format!("{total} failed beside {completed} complete"),
+        (_, None) => format!("{total} failed"),
     };
-    let mut message = if words.is_empty() {
-        of
-    } else {
-        format!("{of} ({})", words.join(", "))
-    };
+    if !words.is_empty() {
+        message.push_str(&format!(" ({})", words.join(", ")));
+    }
     if report.tool == LoadTool::Ab {
         message.push_str("; ab includes them in the rate, and exits with 0");
         if report
@@ -239,13 +225,12 @@ fn failures(report: &ToolReport) -> Option<AuditFinding> {
             message.push_str("; a page whose length varies fails this way, too (-l)");
         }
     }
-    if matches!(report.tool, LoadTool::Wrk) && report.value(TimedOut).is_some_and(|some| some > 0.0)
-    {
+    if report.tool == LoadTool::Wrk && report.value(TimedOut).is_some_and(|count| count > 0.0) {
         message.push_str("; none of wrk's times includes requests that timed out");
     }
     let level = match (report.tool, responses(report)) {
-        (LoadTool::Ab | LoadTool::H2load, Some(all_total)) => level(total, all_total),
-        (_, all_total) => level(total, all_total.unwrap_or_default() + total),
+        (LoadTool::Ab | LoadTool::H2load, Some(responses)) => level(total, responses),
+        (_, responses) => level(total, responses.unwrap_or_default() + total),
     };
     let keys = [
         Failed,
@@ -260,9 +245,9 @@ fn failures(report: &ToolReport) -> Option<AuditFinding> {
     Some(AuditFinding::of(report, id, level, message, &keys))
 }
 
-/// From this share on, a rate is more one of errors than of responses.
+/// From this share of failures on, a rate describes errors rather than responses.
 const VOID_SHARE: f64 = 0.5;
-/// Limits of httperf's own machine, and what lifts them.
+/// Limits of httperf's own machine, and how to raise them.
 const LIMITS: [(FigureKey, &str); 3] = [
     (
         FigureKey::NoDescriptor,

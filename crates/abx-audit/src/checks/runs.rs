@@ -1,4 +1,4 @@
-//! How a run was made: how often, for how long, over which connections, and what is missing.
+//! How a run was made: how often, how long, over which connections, and what is missing.
 
 use abx_evidence::Level;
 
@@ -10,7 +10,7 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
     if report.tool == LoadTool::Table {
         return vec![bare(report)];
     }
-    let audit_findings = [
+    let findings = [
         set_up(report),
         some_set_up(report),
         once(report),
@@ -21,7 +21,7 @@ pub(super) fn check(report: &ToolReport) -> Vec<AuditFinding> {
         few_samples(report),
         incomplete(report),
     ];
-    audit_findings.into_iter().flatten().collect()
+    findings.into_iter().flatten().collect()
 }
 
 fn bare(report: &ToolReport) -> AuditFinding {
@@ -74,25 +74,25 @@ fn set_up(report: &ToolReport) -> Option<AuditFinding> {
     let keys = if keys.iter().any(|key| report.figure(*key).is_some()) {
         keys
     } else {
-        // Between these two, the line that would show otherwise is missing.
+        // The line of keep-alive requests, which would be between these two, is missing.
         vec![Failed, BytesTotal]
     };
     let id = AuditFindingId::ConnectionSetUp;
     Some(AuditFinding::of(report, id, level, message, &keys))
 }
 
-/// ab uses HTTP/1.0, and servers keep few of its connections.
+/// ab uses HTTP/1.0, and servers keep few of its connections alive.
 fn some_set_up(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{Completed, KeptAlive};
-    let (kept, printed_figure) = (report.figure(KeptAlive)?, report.figure(Completed)?);
-    if kept.value == 0.0 || kept.value >= KEPT_SHARE * printed_figure.value {
+    let (kept, completed) = (report.figure(KeptAlive)?, report.figure(Completed)?);
+    if kept.value == 0.0 || kept.value >= KEPT_SHARE * completed.value {
         return None;
     }
     let message = format!(
         "{} of {} requests reused a connection ({}); the others opened one",
         kept.printed,
-        printed_figure.printed,
-        share(kept.value / printed_figure.value)
+        completed.printed,
+        share(kept.value / completed.value)
     );
     Some(report.bound(
         AuditFindingId::ConnectionSetUp,
@@ -117,7 +117,7 @@ fn short(report: &ToolReport) -> Option<AuditFinding> {
     Some(report.note(AuditFindingId::ShortRun, message, &[FigureKey::Elapsed]))
 }
 
-/// ab takes the two requests behind the middle one.
+/// ab uses the two requests after the middle one.
 fn odd_median(report: &ToolReport) -> Option<AuditFinding> {
     use FigureKey::{Completed, Median};
     let count = report
@@ -138,8 +138,8 @@ fn binned_median(report: &ToolReport) -> Option<AuditFinding> {
     let median = report
         .figure(FigureKey::Median)
         .filter(|_| report.tool == LoadTool::Httperf)?;
-    let is_middle = (median.value * 1e3).fract();
-    if (is_middle - 0.5).abs() > 0.01 || median.value > COARSE_S {
+    let fraction = (median.value * 1e3).fract();
+    if (fraction - 0.5).abs() > 0.01 || median.value > COARSE_S {
         return None;
     }
     let message = format!(
@@ -195,7 +195,7 @@ fn incomplete(report: &ToolReport) -> Option<AuditFinding> {
     if report.figure(AbortedAfter).is_some() {
         return None;
     }
-    let pairs: &[(FigureKey, &str)] = match report.tool {
+    let required: &[(FigureKey, &str)] = match report.tool {
         LoadTool::Httperf => &[
             (Rate, "rate"),
             (Elapsed, "duration"),
@@ -225,7 +225,7 @@ fn incomplete(report: &ToolReport) -> Option<AuditFinding> {
             (Mean, "times"),
         ],
     };
-    let missing: Vec<&str> = pairs
+    let missing: Vec<&str> = required
         .iter()
         .filter(|(key, _)| report.figure(*key).is_none())
         .map(|(_, name)| *name)
@@ -242,10 +242,10 @@ fn incomplete(report: &ToolReport) -> Option<AuditFinding> {
     Some(AuditFinding::at(report, id, Level::Note, message, lines))
 }
 
-/// From here on, setting up connections is a part of the times that counts.
+/// From this share of the mean time on, connection set-up matters.
 const SET_UP_SHARE: f64 = 0.1;
 const KEPT_SHARE: f64 = 0.9;
-/// Shorter runs are short.
+/// Runs below this duration are short.
 const LONG_S: f64 = 10.0;
 /// Bins of 1 ms are coarse for times below this.
 const COARSE_S: f64 = 0.02;

@@ -1,4 +1,4 @@
-//! An audit as it is printed.
+//! The printed page of an audit.
 
 mod text;
 mod words;

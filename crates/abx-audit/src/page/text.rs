@@ -1,5 +1,5 @@
-//! What reports of other tools show, on one page: their figures, what limits them with the
-//! lines it rests on, what can be concluded, and the study that would settle the rest.
+//! The text of an audit: the figures of the reports, the findings with their lines, the
+//! conclusions, and the study that would answer the open questions.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,11 @@ use abx_evidence::Level;
 use abx_report::printing::{GLUE, Style, Table, Tint, clean, clean_name, plural, wrap};
 
 use super::words::{FIGURE_HEADERS, figure_cells, place, span, text_with_lines};
+use crate::finding::AuditFinding;
 use crate::report::LoadTool;
 use crate::{Audit, AuditedFile};
 
-/// The report of an audit, ready to be printed.
+/// The printed text of an audit.
 #[must_use]
 pub fn audit_text(audit: &Audit, style: &Style) -> String {
     let mut sections = vec![headline(audit, style)];
@@ -23,17 +24,19 @@ pub fn audit_text(audit: &Audit, style: &Style) -> String {
     style.finish(&sections.join("\n"))
 }
 
-/// How many reports there are and of which tools, and what cannot be read.
+/// The number of reports per tool, and what cannot be read.
 fn headline(audit: &Audit, style: &Style) -> String {
     let mut counts: BTreeMap<LoadTool, u64> = BTreeMap::new();
     for report in &audit.reports {
         *counts.entry(report.tool).or_default() += 1;
     }
-    let counted = counts.iter().map(|(tool, count)| match tool {
-        LoadTool::Table => format!("{} of a table", plural(*count, "row")),
-        tool => format!("{} of {}", plural(*count, "report"), tool.name()),
-    });
-    let counted: Vec<String> = counted.collect();
+    let counted: Vec<String> = counts
+        .iter()
+        .map(|(tool, count)| match tool {
+            LoadTool::Table => format!("{} of a table", plural(*count, "row")),
+            tool => format!("{} of {}", plural(*count, "report"), tool.name()),
+        })
+        .collect();
     let files = plural(audit.files.len() as u64, "file");
     let text = if counted.is_empty() {
         format!("No report of a load generator in {files}.")
@@ -72,7 +75,7 @@ fn unread(file: &AuditedFile, style: &Style) -> String {
     out
 }
 
-/// The figures as they were printed, and where they stand.
+/// The figures as printed, and where they are.
 fn figures(audit: &Audit, style: &Style) -> String {
     let rows = audit.reports.iter().map(figure_cells);
     let mut out = Table::new(FIGURE_HEADERS, rows).text(style.columns());
@@ -92,13 +95,14 @@ fn figures(audit: &Audit, style: &Style) -> String {
     out
 }
 
-/// All findings, those of one kind together.
+/// All findings, grouped by kind.
 fn findings(audit: &Audit, style: &Style) -> String {
     let mut out = String::new();
-    for of_a_kind in audit.findings.chunk_by(|audit_finding, next| {
-        (audit_finding.level, audit_finding.id) == (next.level, next.id)
-    }) {
-        let Some(first) = of_a_kind.first() else {
+    let is_same_kind = |finding: &AuditFinding, next: &AuditFinding| {
+        (finding.level, finding.id) == (next.level, next.id)
+    };
+    for group in audit.findings.chunk_by(is_same_kind) {
+        let Some(first) = group.first() else {
             continue;
         };
         let (word, tint) = match first.level {
@@ -109,7 +113,7 @@ fn findings(audit: &Audit, style: &Style) -> String {
         let blanks = " ".repeat(INDENT.len() - word.len());
         let start = format!("{}{blanks}", style.paint(word, tint));
         out.push_str(&wrap(first.id.meaning(), &start, INDENT, style.columns()));
-        for finding in of_a_kind {
+        for finding in group {
             let text = text_with_lines(finding, audit);
             let text = clean(&text).replace(" %", &format!("{GLUE}%"));
             let deeper = format!("{INDENT}  ");
@@ -127,14 +131,14 @@ fn conclusions(audit: &Audit, style: &Style) -> String {
     out
 }
 
-/// The study that would settle what is left open.
+/// The study that would answer the open questions.
 fn settling(study: &str, style: &Style) -> String {
     let words = "What would settle it, with COMMAND for what starts each server:";
     let command = wrap(&clean(study), "  $ ", "      ", style.columns());
     style.paragraph(words) + &command
 }
 
-/// The longest level, and a blank.
+/// As wide as the longest level and a space.
 const INDENT: &str = "       ";
-/// So many lines that cannot be read are named of each file.
+/// The number of unreadable lines that are listed per file.
 const UNREAD_MOST: usize = 5;

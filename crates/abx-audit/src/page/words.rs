@@ -1,4 +1,4 @@
-//! Reports of other tools, in words and cells that all pages of them share.
+//! Words and table cells for the reports of other tools.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::Audit;
 use crate::finding::{AuditFinding, AuditFindingId};
 use crate::report::{FigureKey, LoadTool, ToolReport};
 
-/// What the cells of a report are called.
+/// The headers of a report's figures.
 pub const FIGURE_HEADERS: [&str; 6] = [
     "report",
     "requests/s",
@@ -18,7 +18,7 @@ pub const FIGURE_HEADERS: [&str; 6] = [
     "mean ms",
 ];
 
-/// A report's figures as they were printed.
+/// A report's figures as printed.
 pub fn figure_cells(report: &ToolReport) -> [String; 6] {
     let printed = |key: FigureKey| {
         let figure = report.figures.get(&key);
@@ -40,12 +40,12 @@ pub fn figure_cells(report: &ToolReport) -> [String; 6] {
     ]
 }
 
-/// Where a report stands.
+/// The file and lines of a report.
 pub fn place(report: &ToolReport) -> String {
     span(&report.file, report.line, report.last_line)
 }
 
-/// Lines of a file.
+/// A range of lines of a file.
 pub fn span(file: &str, first: usize, last: usize) -> String {
     let file = clean_name(file);
     if first == last {
@@ -61,7 +61,7 @@ fn seconds(report: &ToolReport) -> String {
     elapsed.map_or_else(|| UNKNOWN.to_owned(), |elapsed| trimmed(elapsed.value))
 }
 
-/// The mean time in ms; tables have no unit.
+/// The mean time in ms; unknown for tables, which have no unit.
 fn mean(report: &ToolReport) -> String {
     let mean = report.figures.get(&FigureKey::Mean);
     let mean = mean.filter(|_| report.tool != LoadTool::Table);
@@ -73,12 +73,12 @@ fn trimmed(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A finding in words, and the lines that it rests on.
+/// A finding in words, with the lines it is based on.
 pub fn text_with_lines(finding: &AuditFinding, audit: &Audit) -> String {
     format!("{} ({})", text_of(finding, audit), rests_on(finding, audit))
 }
 
-/// A finding in words, and the reports it is about if its words do not name them.
+/// A finding in words, with the names of its reports unless its message contains them.
 fn text_of(finding: &AuditFinding, audit: &Audit) -> String {
     use AuditFindingId::{
         DifferentBodies, DifferentHeads, DifferentRuns, DifferentUnderWay, SmallDifference,
@@ -98,7 +98,7 @@ fn text_of(finding: &AuditFinding, audit: &Audit) -> String {
     }
 }
 
-/// The lines of a finding: once, where they are the same in all of its files.
+/// The lines of a finding: listed once if they are the same in all of its files.
 fn rests_on(finding: &AuditFinding, audit: &Audit) -> String {
     let mut by_file: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for place in &finding.rests_on {
@@ -117,27 +117,26 @@ fn rests_on(finding: &AuditFinding, audit: &Audit) -> String {
         }
     };
     match &lists[..] {
-        [text] if audit.files.len() == 1 || finding.reports.len() == 1 => {
-            format!("{} {text}", noun(text))
+        [list] if audit.files.len() == 1 || finding.reports.len() == 1 => {
+            format!("{} {list}", noun(list))
         }
-        [this_text, rest @ ..]
-            if !rest.is_empty() && rest.iter().all(|other| other == this_text) =>
-        {
-            format!("{} {this_text} of each", noun(this_text))
+        [list, rest @ ..] if !rest.is_empty() && rest.iter().all(|other| other == list) => {
+            format!("{} {list} of each", noun(list))
         }
         _ => {
-            let each = by_file
+            let places: Vec<String> = by_file
                 .iter()
-                .map(|(file, lines)| format!("{} {}", called(file, audit), lines.join(", ")));
-            format!("lines: {}", each.collect::<Vec<_>>().join("; "))
+                .map(|(file, lines)| format!("{} {}", called(file, audit), lines.join(", ")))
+                .collect();
+            format!("lines: {}", places.join("; "))
         }
     }
 }
 
-/// The name of a file's only report, else of the file.
+/// The name of a file's only report, otherwise of the file.
 fn called<'a>(file: &'a str, audit: &'a Audit) -> &'a str {
-    let mut mine = audit.reports.iter().filter(|report| report.file == file);
-    match (mine.next(), mine.next()) {
+    let mut reports = audit.reports.iter().filter(|report| report.file == file);
+    match (reports.next(), reports.next()) {
         (Some(only), None) => &only.name,
         _ => file,
     }

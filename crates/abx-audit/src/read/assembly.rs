@@ -1,4 +1,4 @@
-//! Reports from lines: those that follow each other as one tool prints them.
+//! Assembles reports from lines that follow each other as one tool prints them.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::template::{Found, Misfit};
 use crate::report::{FigureKey, LoadTool, PrintedQuantile, ToolReport};
 use crate::text::{NumberTrouble, TextLine};
 
-/// What cannot be read, and where it stands.
+/// A line that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unread {
     /// The line in the file, from 1.
@@ -18,17 +18,17 @@ pub struct Unread {
     pub why: String,
 }
 
-/// The reports of one passage, as they come together.
+/// Assembles the reports of one passage.
 pub(super) struct Assembly<'a> {
     file: &'a str,
-    /// The lines that hold words, those of reports too.
+    /// The lines that contain words, including those of reports.
     words: BTreeSet<usize>,
     open: Option<Building>,
     reports: Vec<ToolReport>,
     unread: Vec<Unread>,
 }
 
-/// A report that has begun, as each tool that may have printed it.
+/// A report that has begun, with a draft for each tool that may have printed it.
 struct Building {
     drafts: Vec<Draft>,
     last_line: usize,
@@ -47,7 +47,9 @@ impl<'a> Assembly<'a> {
         };
         Assembly {
             file,
-            words: { lines.iter().filter(has_words) }
+            words: lines
+                .iter()
+                .filter(has_words)
                 .map(|line| line.number)
                 .collect(),
             open: None,
@@ -67,7 +69,7 @@ impl<'a> Assembly<'a> {
         {
             return;
         }
-        // Common words begin no report, and do not end one.
+        // Common words neither begin nor end a report.
         let begins: Vec<Seen> = sighting
             .seen
             .into_iter()
@@ -93,7 +95,7 @@ impl<'a> Assembly<'a> {
         (self.reports, self.unread)
     }
 
-    /// A report does not continue behind a page of other words.
+    /// A report does not continue after a page of other text.
     fn close_when_far(&mut self, line: usize) {
         if let Some(building) = &self.open {
             let between = building.last_line + 1..line.max(building.last_line + 1);
@@ -113,7 +115,7 @@ impl<'a> Assembly<'a> {
             .iter()
             .map(|draft| draft.report.tool.name())
             .collect();
-        // Without its own lines, a report of wrk2 is one of wrk.
+        // Without the lines that only wrk2 prints, a report is one of wrk.
         let is_clear = matches!(&tools[..], [_] | ["wrk", "wrk2"]);
         let has_figures = building.drafts.iter().any(|draft| draft.has_substance());
         let Some(draft) = building.drafts.into_iter().next() else {
@@ -138,7 +140,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Says what cannot be read, where that is a line of a report.
+    /// Records what cannot be read, if it is a line of a report.
     fn note(&mut self, line: usize, trouble: &Trouble) {
         let is_inside = self.open.as_ref().is_some_and(|building| {
             let mut drafts = building.drafts.iter();
@@ -150,7 +152,7 @@ impl<'a> Assembly<'a> {
             Misfit::Unit => "its number is broken, or has another unit",
             Misfit::Words => "no number follows",
         };
-        // Words alone are those of a sentence, which may stand between the lines of a report.
+        // Words without a number may be a sentence between the lines of a report.
         let is_row = !trouble.is_weak || matches!(trouble.misfit, Misfit::Number(_));
         if trouble.counts_failures
             && is_row
@@ -175,7 +177,7 @@ impl<'a> Assembly<'a> {
 }
 
 impl Building {
-    /// Takes a line if it continues the report of a tool that it may be of.
+    /// Adds a line if it continues the report of a tool that may have printed it.
     fn accept(&mut self, sighting: &Sighting) -> bool {
         let fits = |draft: &Draft, seen: &Seen| {
             let is_next = seen.order > draft.order || (seen.repeats && seen.order == draft.order);
@@ -241,7 +243,7 @@ impl Draft {
         self.order = seen.order;
     }
 
-    /// Whether there is anything that could be audited.
+    /// Whether there is a figure to audit.
     fn has_substance(&self) -> bool {
         use FigureKey::{AbortedAfter, Completed, Elapsed, Mean, Rate};
         let keys = [AbortedAfter, Completed, Elapsed, Mean, Rate];
@@ -249,5 +251,5 @@ impl Draft {
     }
 }
 
-/// So many lines of other words may stand between two lines of a report, such as warnings.
+/// The largest number of other lines between two lines of a report, such as warnings.
 const FOREIGN_LINES: usize = 12;

@@ -1,14 +1,14 @@
-//! What stands in the cells of tables: headings and figures.
+//! The cells of tables: headings and figures.
 
 use super::template::TIMES;
 use crate::figure::PrintedFigure;
 use crate::report::FigureKey;
 use crate::text::{Digits, LetterStream, TextLine, numeral};
 
-/// What stands in a column.
+/// The meaning of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Column {
-    /// A figure, and what one of it is worth by the heading.
+    /// A figure, and its unit according to the heading.
     Figure(FigureKey, f64),
     Quantile(f64, f64),
     /// A rate under this condition, such as `c=500`; often empty.
@@ -16,7 +16,7 @@ pub(super) enum Column {
     Other,
 }
 
-/// How the cells of a line are kept apart.
+/// How the cells of a line are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Divider {
     Mark(&'static str),
@@ -28,15 +28,15 @@ impl Divider {
     /// The dividers that a line may have, the clearest first.
     pub(super) fn of(text: &str) -> impl Iterator<Item = Divider> {
         let marks = ["||", "|", "\t", ";", ","].map(Divider::Mark);
-        let everything = marks.into_iter().chain([Divider::Gap, Divider::Blank]);
-        everything.filter(|divider| match divider {
+        let dividers = marks.into_iter().chain([Divider::Gap, Divider::Blank]);
+        dividers.filter(|divider| match divider {
             Divider::Mark(mark) => text.trim().contains(mark),
             Divider::Gap => text.trim().contains("  "),
             Divider::Blank => true,
         })
     }
 
-    /// The cells of a line; blank ones between others count.
+    /// The cells of a line; between marks, empty cells count.
     pub(super) fn cells(self, text: &str) -> Vec<String> {
         let cells: Vec<String> = match self {
             Divider::Blank => text
@@ -68,7 +68,7 @@ impl Divider {
     }
 }
 
-/// The cells of a line whose commas divide them, except within quotes.
+/// The cells of a line with commas as separators, except within quotes.
 fn quoted_cells(text: &str) -> Vec<String> {
     let mut cells = vec![String::new()];
     let mut is_quoted = false;
@@ -86,12 +86,12 @@ fn quoted_cells(text: &str) -> Vec<String> {
     cells
 }
 
-/// A cell without the marks that make it bold or code.
+/// A cell without the Markdown marks for bold text and code.
 fn bare(cell: &str) -> &str {
     cell.trim_matches(|character: char| character.is_whitespace() || "*_`\"!".contains(character))
 }
 
-/// The meaning of a column, by its heading.
+/// The meaning of a column, from its heading.
 pub(super) fn column(heading: &str) -> Column {
     let heading = heading.to_ascii_lowercase();
     let (words, inner) = match heading.split_once(['(', '[']) {
@@ -145,11 +145,11 @@ fn quantile(words: &str, unit: f64) -> Column {
 fn is_rate(words: &str) -> bool {
     let words = words.trim_start_matches("avg").trim_start_matches("mean");
     let words = words.trim_start_matches("average");
-    let (what, per) = match words.split_once('/').or_else(|| words.split_once("per")) {
+    let (noun, per) = match words.split_once('/').or_else(|| words.split_once("per")) {
         Some(parts) => parts,
         None => return matches!(words, "rps" | "qps" | "tps"),
     };
-    let whats = [
+    let nouns = [
         "requests",
         "request",
         "req",
@@ -160,10 +160,10 @@ fn is_rate(words: &str) -> bool {
         "trans",
         "hits",
     ];
-    whats.contains(&what) && matches!(per, "s" | "sec" | "second" | "secs" | "seconds")
+    nouns.contains(&noun) && matches!(per, "s" | "sec" | "second" | "secs" | "seconds")
 }
 
-/// What a cell holds.
+/// The content of a cell.
 #[derive(Debug, PartialEq)]
 pub(super) enum TableCell {
     Figure(PrintedFigure),
@@ -175,7 +175,7 @@ pub(super) enum TableCell {
 /// How the numbers of a table are written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Notation {
-    /// Whether a comma stands before a fraction somewhere in the table.
+    /// Whether a comma is the decimal separator somewhere in the table.
     pub(super) has_decimal_comma: bool,
 }
 
@@ -199,7 +199,7 @@ impl Notation {
     }
 }
 
-/// The letters of a cell that can be a number.
+/// The beginning of a cell that can be a number.
 fn number_letters(cell: &str) -> &str {
     let is_part =
         |character: char| character.is_ascii_digit() || matches!(character, '.' | ',' | '\'' | ' ');
@@ -209,7 +209,7 @@ fn number_letters(cell: &str) -> &str {
     cell[..end].trim_end()
 }
 
-/// The number in a cell with its unit; `worth` is what one is worth without a unit.
+/// The number in a cell with its unit; `worth` is the unit of a bare number.
 pub(super) fn figure(cell: &str, line: usize, worth: f64, notation: Notation) -> TableCell {
     let lower = cell.to_ascii_lowercase();
     let missing = [
@@ -247,7 +247,7 @@ pub(super) fn figure(cell: &str, line: usize, worth: f64, notation: Notation) ->
     })
 }
 
-/// A number without the marks between its thousands; `None` when they have two meanings.
+/// A number without thousands separators; `None` if these are ambiguous.
 fn grouped(printed: &str, notation: Notation) -> Option<String> {
     let are_thousands = |mark: char| {
         let mut groups = printed.split(mark);
@@ -274,7 +274,7 @@ fn grouped(printed: &str, notation: Notation) -> Option<String> {
     Some(printed.to_owned())
 }
 
-/// What one of a number before these words is worth.
+/// The unit that these words name.
 fn unit(words: &str, worth: f64) -> Option<f64> {
     let words = words.to_ascii_lowercase().replace(' ', "");
     if words.is_empty() {

@@ -1,20 +1,20 @@
-//! Reports side by side, taken apart: where the same words stand several times in a line,
-//! and in many lines at the same places, each column is a text of its own.
+//! Separates reports that are side by side. If many lines contain the same words several times
+//! at the same places, each column is a separate text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::scan::LineTemplates;
 use crate::text::TextLine;
 
-/// A line in which the same words stand several times, and where.
+/// A line that contains the same words several times.
 struct Repeated {
-    /// Its place among the lines.
+    /// The index among the lines.
     index: usize,
     words: String,
     starts: Vec<usize>,
 }
 
-/// The passages of a text: what stands above each other, column by column.
+/// The passages of a text, column by column.
 pub(super) fn apart(lines: &[TextLine], templates: &LineTemplates) -> Vec<Vec<TextLine>> {
     let words: BTreeSet<String> = templates.words().filter(|words| words.len() > 2).collect();
     let expanded: Vec<Vec<char>> = lines.iter().map(|line| expand(&line.text)).collect();
@@ -82,14 +82,14 @@ pub(super) fn apart(lines: &[TextLine], templates: &LineTemplates) -> Vec<Vec<Te
     passages
 }
 
-/// A passage behind which the text continues: its last number is not cut off.
+/// A passage after which the text continues, so its last number is not cut off.
 fn closed(mut passage: Vec<TextLine>, number: usize) -> Vec<TextLine> {
     let text = String::new();
     passage.push(TextLine { number, text });
     passage
 }
 
-/// A line as a terminal shows it, with blanks for tabulators.
+/// A line as a terminal shows it, with spaces for tabs.
 fn expand(text: &str) -> Vec<char> {
     let mut out = Vec::new();
     for letter in text.chars() {
@@ -108,14 +108,16 @@ fn starts(line: &[char], words: &BTreeSet<String>) -> Vec<usize> {
         let before = text[..*start].chars().next_back();
         before.is_none_or(|before| before.is_whitespace() || before == '|')
     };
-    let everything = words
+    words
         .iter()
-        .flat_map(|words| text.match_indices(words.as_str()));
-    let starts = everything.map(|(start, _)| start).filter(is_first);
-    starts.map(|start| text[..start].chars().count()).collect()
+        .flat_map(|words| text.match_indices(words.as_str()))
+        .map(|(start, _)| start)
+        .filter(is_first)
+        .map(|start| text[..start].chars().count())
+        .collect()
 }
 
-/// The words that stand first in a line, when they stand there again.
+/// The first words of a line that occur in it again.
 fn repeated(index: usize, line: &[char], words: &BTreeSet<String>) -> Option<Repeated> {
     let text: String = line.iter().map(char::to_ascii_lowercase).collect();
     let mut seen = BTreeSet::new();
@@ -153,12 +155,12 @@ fn repeated(index: usize, line: &[char], words: &BTreeSet<String>) -> Option<Rep
     })
 }
 
-/// Lines that belong together: no more than a few others lie between them.
+/// Groups of lines with only a few others between them.
 fn regions(repeated: &[Repeated]) -> impl Iterator<Item = &[Repeated]> {
     repeated.chunk_by(|repeated, next| next.index - repeated.index <= FAR)
 }
 
-/// How many columns there are: as many as several different lines have.
+/// The number of columns that several different lines have.
 fn count(region: &[Repeated]) -> Option<usize> {
     let mut words: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
     for repeated in region {
@@ -172,7 +174,7 @@ fn count(region: &[Repeated]) -> Option<usize> {
     Some(*count)
 }
 
-/// Where the second and further columns begin, when that is the same in all lines.
+/// Where the second and further columns begin, if that is the same in all lines.
 fn borders(used: &[&Repeated], count: usize) -> Option<Vec<usize>> {
     let border = |column: usize| {
         let starts = || used.iter().map(|repeated| repeated.starts[column]);
@@ -182,7 +184,7 @@ fn borders(used: &[&Repeated], count: usize) -> Option<Vec<usize>> {
     (1..count).map(border).collect()
 }
 
-/// Where columns begin above the first line with the same words: with the command, say.
+/// The first line of the columns, above the first repeated line: the command, for example.
 fn begin(lines: &[TextLine], first: usize, least: usize) -> usize {
     let mut from = first;
     while from > least && first - from < ABOVE && !lines[from - 1].text.trim().is_empty() {
@@ -191,8 +193,8 @@ fn begin(lines: &[TextLine], first: usize, least: usize) -> usize {
     from
 }
 
-/// Behind the last line of the columns: further lines with words on the right, and what
-/// stands directly below.
+/// The line after the columns, which include further lines with words on the right and the lines
+/// directly below.
 fn end(lines: &[TextLine], last: usize, is_right: impl Fn(usize) -> bool) -> usize {
     let mut last = last;
     while let Some(further) = (last + 1..lines.len().min(last + FAR)).find(|index| is_right(*index))
@@ -226,14 +228,14 @@ fn near(line: &[char], borders: &[usize]) -> Vec<usize> {
         let before = at.checked_sub(1).and_then(|before| line.get(before));
         before.is_none_or(|before| before.is_whitespace() || *before == '|')
     };
-    let place = |border: &usize| {
-        let mut ways = (0..=INDENT).flat_map(|way| [border.saturating_sub(way), border + way]);
-        ways.find(|at| is_free(*at)).unwrap_or(*border)
+    let nearest = |border: &usize| {
+        let mut places = (0..=INDENT).flat_map(|gap| [border.saturating_sub(gap), border + gap]);
+        places.find(|at| is_free(*at)).unwrap_or(*border)
     };
-    borders.iter().map(place).collect()
+    borders.iter().map(nearest).collect()
 }
 
-/// The places behind tabulators or bars, as a terminal shows the line.
+/// The places after tabs or bars, as a terminal shows the line.
 fn at_marks(text: &str, count: usize) -> Vec<usize> {
     let marks = |mark: char| -> Vec<usize> {
         let places = text
@@ -259,11 +261,11 @@ fn cut(line: &[char], cuts: &[usize], count: usize) -> Vec<String> {
     parts
 }
 
-/// So many different lines must be there twice; a paragraph has one or two by chance.
+/// This many different lines must be repeated; a paragraph repeats one or two by chance.
 const LINES_MIN: usize = 3;
-/// Lines of one report are indented by less.
+/// Lines of one report differ in indentation by no more than this.
 const INDENT: usize = 6;
 const TAB: usize = 8;
-/// Columns end where so many lines have none.
+/// Columns end where this many lines have no repeated words.
 const FAR: usize = 15;
 const ABOVE: usize = 3;

@@ -1,4 +1,4 @@
-//! The command that a report was made by, where it stands above the report.
+//! The command that made a report, if it is above the report.
 
 use crate::figure::PrintedFigure;
 use crate::report::{FigureKey, LoadTool, ToolReport};
@@ -8,7 +8,7 @@ use crate::text::TextLine;
 struct Flags {
     tool: LoadTool,
     program: &'static str,
-    /// Letters of flags that are followed by a value.
+    /// Letters of flags that have a value.
     with_value: &'static str,
     values: &'static [(&'static str, FigureKey)],
 }
@@ -83,7 +83,7 @@ const ALL: &[Flags] = &[
     },
 ];
 
-/// A command line, as far as it matters here.
+/// The parts of a command line that matter here.
 struct Command {
     tool: LoadTool,
     line: usize,
@@ -91,27 +91,26 @@ struct Command {
     values: Vec<(FigureKey, PrintedFigure)>,
 }
 
-/// Gives each report what stands in the nearest command above it.
+/// Adds the settings of the nearest command above each report.
 pub(super) fn attach(lines: &[TextLine], reports: &mut [ToolReport]) {
     let commands: Vec<Command> = lines.iter().filter_map(command).collect();
-    // Only these can be near a report.
-    let before = |line: usize| {
+    // Nearest first.
+    let near = |line: usize| {
         let above = commands.partition_point(|command| command.line <= line);
-        let rising = commands[..above].iter().rev();
-        rising.take_while(move |command| line - command.line <= FAR)
+        let upwards = commands[..above].iter().rev();
+        upwards.take_while(move |command| line - command.line <= FAR)
     };
-    let mut behind = 0;
+    let mut previous_end = 0;
     for report in reports {
-        let is_of = |command: &&Command| {
-            let same = matches!(
+        let made = |command: &&Command| {
+            let is_wrk = matches!(
                 (command.tool, report.tool),
                 (LoadTool::Wrk, LoadTool::Wrk2) | (LoadTool::Wrk2, LoadTool::Wrk)
             );
-            let near = (behind + 1..=report.line).contains(&command.line);
-            near && (same || command.tool == report.tool)
+            command.line > previous_end && (is_wrk || command.tool == report.tool)
         };
-        if let Some(command) = before(report.line).find(is_of) {
-            // What siege does is in a file of its own.
+        if let Some(command) = near(report.line).find(made) {
+            // siege reads its settings from a file.
             let is_shown = report.tool != LoadTool::Siege || !command.keep_alive;
             report.asked_keep_alive = Some(command.keep_alive).filter(|_| is_shown);
             for (key, figure) in &command.values {
@@ -124,11 +123,11 @@ pub(super) fn attach(lines: &[TextLine], reports: &mut [ToolReport]) {
             }
             report.line = report.line.min(command.line);
         }
-        behind = report.last_line;
+        previous_end = report.last_line;
     }
 }
 
-/// The command in a line: behind a prompt, or alone.
+/// The command in a line, with or without a prompt.
 fn command(line: &TextLine) -> Option<Command> {
     let text = line.text.trim_start();
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -205,10 +204,10 @@ fn is_keep_alive(word: &str, with_value: &str) -> bool {
     let Some(letters) = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
         return false;
     };
-    let mut take_while = letters
+    letters
         .chars()
-        .take_while(|letter| !with_value.contains(*letter));
-    take_while.any(|letter| letter == 'k')
+        .take_while(|letter| !with_value.contains(*letter))
+        .any(|letter| letter == 'k')
 }
 
 fn exact(value: &str, line: usize) -> Option<PrintedFigure> {
@@ -225,7 +224,7 @@ fn exact(value: &str, line: usize) -> Option<PrintedFigure> {
     })
 }
 
-/// Between a command and its report stand a few lines at most.
+/// The largest distance in lines between a command and its report.
 const FAR: usize = 12;
 
 #[cfg(test)]
@@ -234,21 +233,15 @@ mod tests {
 
     fn read(text: &str) -> Option<(LoadTool, bool, Vec<String>)> {
         let text = text.to_owned();
-        let found_command = command(&TextLine { number: 1, text })?;
-        let values = found_command
-            .values
-            .into_iter()
-            .map(|(_, value)| value.printed);
-        Some((
-            found_command.tool,
-            found_command.keep_alive,
-            values.collect(),
-        ))
+        let command = command(&TextLine { number: 1, text })?;
+        let values = command.values.into_iter();
+        let values = values.map(|(_, value)| value.printed).collect();
+        Some((command.tool, command.keep_alive, values))
     }
 
     #[test]
     fn flags_are_read_as_their_tool_reads_them() {
-        // Method: prompts, attached values, letters in a bunch, and sentences.
+        // Method: prompts, attached values, combined letters, and sentences.
         use LoadTool::{Ab, Hey, Wrk, Wrk2};
         let values = |texts: &[&str]| -> Vec<String> {
             texts.iter().map(|text| (*text).to_owned()).collect()

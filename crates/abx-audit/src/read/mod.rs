@@ -1,5 +1,5 @@
-//! From text to reports: every line that a tool prints is looked for in all of the text,
-//! and lines that follow each other in that tool's order make one report.
+//! Finds reports in text: every line that a tool prints is searched for in the whole text, and
+//! lines in that tool's order make one report.
 
 mod assembly;
 mod cells;
@@ -19,7 +19,7 @@ use scan::LineTemplates;
 
 pub use assembly::Unread;
 
-/// What one text holds.
+/// The contents of one text.
 #[derive(Debug, Default)]
 pub(crate) struct TextReading {
     pub(crate) reports: Vec<ToolReport>,
@@ -31,13 +31,13 @@ pub(crate) struct Reader {
     templates: LineTemplates,
 }
 
-/// Making its templates takes longer than to read a report.
+/// Shared, because making the templates takes longer than reading a report.
 pub(crate) static READER: LazyLock<Reader> = LazyLock::new(|| Reader {
     templates: LineTemplates::new(),
 });
 
 impl Reader {
-    /// Everything that a text holds, in its order.
+    /// Reads the reports of a text, in the order of their lines.
     pub(crate) fn read(&self, file: &str, text: &str) -> TextReading {
         let read = start_of(text);
         let lines = lines(read);
@@ -70,13 +70,13 @@ impl Reader {
         for report in &mut reports {
             report.settle();
         }
-        let is_free = |line: &&TextLine| {
+        let is_outside = |line: &&TextLine| {
             let next = reports.partition_point(|report| report.last_line < line.number);
-            let inside = |report: &ToolReport| report.line <= line.number;
-            !reports.get(next).is_some_and(inside)
+            let begins_after = |report: &ToolReport| report.line > line.number;
+            reports.get(next).is_none_or(begins_after)
         };
-        let free: Vec<&TextLine> = passage.iter().filter(is_free).collect();
-        let (rows, unread_rows) = table::rows(file, &free);
+        let outside: Vec<&TextLine> = passage.iter().filter(is_outside).collect();
+        let (rows, unread_rows) = table::rows(file, &outside);
         reading.reports.extend(reports);
         reading.reports.extend(rows);
         reading.unread.extend(unread);
@@ -84,13 +84,13 @@ impl Reader {
     }
 }
 
-/// How many lines a text has.
+/// The number of lines of a text.
 fn lines_of(text: &str) -> usize {
     let end = if text.contains('\n') { '\n' } else { '\r' };
     text.split(end).count() - usize::from(text.ends_with('\n'))
 }
 
-/// The whole lines at the start of a text that are read.
+/// The complete lines at the start of a text, up to the limit.
 fn start_of(text: &str) -> &str {
     if text.len() <= TEXT_MOST {
         return text;
@@ -104,5 +104,5 @@ fn start_of(text: &str) -> &str {
         .map_or(start, |end| &start[..=end])
 }
 
-/// Reports are text for people; what is larger is something else.
+/// Reports are text for people; a larger file is something else.
 const TEXT_MOST: usize = 32 << 20;

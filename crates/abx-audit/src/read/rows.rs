@@ -1,9 +1,9 @@
-//! What each tool prints, line by line.
+//! The lines that each tool prints.
 
 use super::template::{RowText, again, row, weak};
 use crate::report::LoadTool;
 
-/// All tools that print reports, each with its lines.
+/// The lines of all tools.
 pub(super) const ALL: &[(LoadTool, &[RowText])] = &[
     (LoadTool::Ab, AB),
     (LoadTool::Httperf, HTTPERF),

@@ -1,4 +1,4 @@
-//! Where in a text the lines of any tool stand.
+//! Finds the lines of all tools in a text.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ pub(super) struct LineTemplates {
     by_first_letter: BTreeMap<char, Vec<LineTemplate>>,
 }
 
-/// A line of a tool, or one that begins like it.
+/// A line of a tool, or a line that begins like one.
 #[derive(Debug)]
 pub(super) struct Sighting {
     pub(super) line: usize,
     pub(super) last_line: usize,
     pub(super) seen: Vec<Seen>,
-    /// Why nothing was seen, where the words of a line are there.
+    /// Why a line that begins like one of a tool does not match.
     pub(super) misfit: Option<Trouble>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Trouble {
     pub(super) tools: Vec<LoadTool>,
     pub(super) is_weak: bool,
     pub(super) misfit: Misfit,
-    /// Whether a line that begins so counts requests that went wrong.
+    /// Whether such a line counts failed requests.
     pub(super) counts_failures: bool,
     pub(super) words: &'static str,
 }
@@ -57,10 +57,10 @@ impl LineTemplates {
         LineTemplates { by_first_letter }
     }
 
-    /// The words that lines begin with, in small letters.
+    /// The words that lines begin with, in lower case.
     pub(super) fn words(&self) -> impl Iterator<Item = String> {
-        let flatten = self.by_first_letter.values().flatten();
-        flatten.map(|template| words_of(template).to_ascii_lowercase())
+        let templates = self.by_first_letter.values().flatten();
+        templates.map(|template| words_of(template).to_ascii_lowercase())
     }
 
     /// Every line of any tool, in the order of the text.
@@ -79,7 +79,7 @@ impl LineTemplates {
         sightings
     }
 
-    /// What stands here, and where it ends.
+    /// The line at this place, and where it ends.
     fn sighting(&self, stream: &LetterStream, at: usize) -> Option<(usize, Sighting)> {
         let here = stream.get(at)?;
         let first = here.letter.to_ascii_lowercase();
@@ -91,12 +91,12 @@ impl LineTemplates {
         let mut end = at;
         let mut misfits: Vec<(&LineTemplate, Misfit)> = Vec::new();
         for template in templates {
-            let Some(behind) = stream.after(at, &template.label) else {
+            let Some(label_end) = stream.after(at, &template.label) else {
                 continue;
             };
-            match template.read(stream, at, behind) {
+            match template.read(stream, at, label_end) {
                 Ok(result) if result.end >= end => {
-                    // The longer reading counts.
+                    // The longest match counts.
                     if result.end > end {
                         seen.clear();
                     }
@@ -129,7 +129,7 @@ impl LineTemplates {
     }
 }
 
-/// The weightiest of these.
+/// The most severe of these misfits.
 fn trouble(misfits: &[(&LineTemplate, Misfit)]) -> Option<Trouble> {
     let weight = |misfit: Misfit| match misfit {
         Misfit::Number(NumberTrouble::Cut) => 3,
@@ -142,12 +142,14 @@ fn trouble(misfits: &[(&LineTemplate, Misfit)]) -> Option<Trouble> {
         tools: misfits.iter().map(|(template, _)| template.tool).collect(),
         is_weak: misfits.iter().all(|(template, _)| template.row.is_weak),
         misfit: *misfit,
-        counts_failures: { misfits.iter() }.any(|(template, _)| template.counts_failures()),
+        counts_failures: misfits
+            .iter()
+            .any(|(template, _)| template.counts_failures()),
         words: words_of(template),
     })
 }
 
-/// The words of a template before its first number behind them.
+/// The words of a template up to the next number.
 fn words_of(template: &LineTemplate) -> &'static str {
     let text = template.row.text;
     let text = match text.strip_prefix('{').and_then(|rest| rest.split_once('}')) {

@@ -1,4 +1,4 @@
-//! Tables that people make of reports: rows of names and figures under a line that names a rate
+//! Tables that people make from reports: rows of names and figures under a head that names a rate
 //! and times.
 
 use super::assembly::Unread;
@@ -6,13 +6,13 @@ use super::cells::{Column, Divider, Notation, TableCell, column, figure};
 use crate::report::{FigureKey, LoadTool, PrintedQuantile, ToolReport};
 use crate::text::TextLine;
 
-/// The head of a table: its columns, and how its cells are kept apart.
+/// The head of a table: its columns, and how its cells are separated.
 struct Head {
     divider: Divider,
     columns: Vec<Column>,
 }
 
-/// A line of a table with its cells; those before the columns are its name.
+/// A line of a table: the cells before the columns are its name.
 struct Row {
     line: usize,
     name: String,
@@ -34,12 +34,12 @@ pub(super) fn rows(file: &str, lines: &[&TextLine]) -> (Vec<ToolReport>, Vec<Unr
             head = Some(next);
             continue;
         }
-        let Some(known) = &head else {
+        let Some(current) = &head else {
             continue;
         };
-        match known.row(line) {
+        match current.row(line) {
             Some(row) => rows.push(row),
-            None if known.continues(&line.text) => unread.push(unreadable(line.number)),
+            None if current.continues(&line.text) => unread.push(unreadable(line.number)),
             None => {
                 finish(file, head.as_ref(), &mut rows, &mut out, &mut unread);
                 head = None;
@@ -50,7 +50,7 @@ pub(super) fn rows(file: &str, lines: &[&TextLine]) -> (Vec<ToolReport>, Vec<Unr
     (out, unread)
 }
 
-/// Makes reports of the rows of a table that has ended.
+/// Makes reports from the rows of a complete table.
 fn finish(
     file: &str,
     head: Option<&Head>,
@@ -78,7 +78,7 @@ fn unreadable(line: usize) -> Unread {
     }
 }
 
-/// A line that only divides others.
+/// Whether the line only separates others.
 fn is_rule(text: &str) -> bool {
     let is_mark = |character: char| {
         "-:=+|_ \t".contains(character) || ('\u{2500}'..='\u{257f}').contains(&character)
@@ -86,7 +86,7 @@ fn is_rule(text: &str) -> bool {
     !text.trim().is_empty() && text.chars().all(is_mark)
 }
 
-/// Lines of boxes as bars.
+/// Replaces box-drawing lines with bars.
 fn with_bars(text: &str) -> String {
     text.replace(['│', '┃', '║', '¦'], "|")
 }
@@ -100,7 +100,7 @@ impl Head {
             let columns: Vec<Column> = cells.iter().map(|cell| column(cell)).collect();
             let is_rate = |column: &&Column| matches!(column, Column::Rate(_));
             let rates = columns.iter().filter(is_rate).count();
-            // A number is in a row, and a long sentence may name a rate between two commas.
+            // A line with a number is a row, and a long sentence may name a rate between commas.
             let has_number = cells.iter().any(|cell| is_number(cell));
             let is_head = rates > 0 && !has_number;
             let columns = match divider {
@@ -121,7 +121,7 @@ impl Head {
         })
     }
 
-    /// Whether a line that is no row may still be one of this table.
+    /// Whether a line that is not a row may still belong to this table.
     fn continues(&self, text: &str) -> bool {
         let numbers = Divider::Blank.cells(text);
         let numbers = numbers.iter().filter(|cell| is_number(cell)).count();
@@ -142,11 +142,11 @@ impl Head {
         };
         let take = |mut cells: Vec<String>, divider: Divider| {
             let names = match divider {
-                // A name may have blanks; it stands before all columns.
+                // The name is before all columns, and may contain spaces.
                 Divider::Blank => (cells.len() + from)
                     .checked_sub(count)
                     .filter(|names| *names > 0),
-                // A head may have no cell above the names.
+                // The head may have no cell above the names.
                 _ if cells.len() == count + 1 && from == 0 => Some(1),
                 _ => (cells.len() == count).then_some(from),
             }?;
@@ -215,5 +215,5 @@ fn is_number(cell: &str) -> bool {
     starts && matches!(column(cell), Column::Other)
 }
 
-/// With so many numbers, a line below a table is a row of it and no sentence.
+/// With this many numbers, a line below a table is a row of it, not a sentence.
 const NUMBERS_MIN: usize = 2;

@@ -1,20 +1,20 @@
-//! What tools print, as templates with holes for their numbers, and how a template is
-//! held against text: blanks and line breaks do not count, every unit does.
+//! Templates of the lines that tools print, with holes for their numbers, and how a template is
+//! matched against text: spaces and line breaks do not matter, every unit does.
 //!
-//! `{elapsed:f3}` is a hole for the key `elapsed`: a number with three decimals. A number before
-//! the first words leads them, and is looked for behind them.
+//! `{elapsed:f3}` is a hole for the key `elapsed`: a number with three decimals. A leading number,
+//! before the first words, is read after these words have matched.
 
 use crate::figure::PrintedFigure;
 use crate::report::{FigureKey, LoadTool, PrintedWord, WordKey};
 use crate::text::{Digits, LetterStream, NumberTrouble, Numeral, numeral};
 
-/// One line of a tool's report, with its place in the order of lines.
+/// The template text of a line, with its place in the order of lines.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowText {
     pub(super) order: u8,
-    /// Whether such words are common, so that they begin no report.
+    /// Whether these words are so common that they do not begin a report.
     pub(super) is_weak: bool,
-    /// Whether it may come again.
+    /// Whether the line may be repeated.
     pub(super) repeats: bool,
     pub(super) text: &'static str,
 }
@@ -29,7 +29,7 @@ pub(super) const fn row(order: u8, text: &'static str) -> RowText {
     }
 }
 
-/// A line of common words: it belongs to a report that has begun.
+/// A line of common words, which only continues a report.
 pub(super) const fn weak(order: u8, text: &'static str) -> RowText {
     RowText {
         is_weak: true,
@@ -37,7 +37,7 @@ pub(super) const fn weak(order: u8, text: &'static str) -> RowText {
     }
 }
 
-/// A weak line that may come several times.
+/// A weak line that may be repeated.
 pub(super) const fn again(order: u8, text: &'static str) -> RowText {
     RowText {
         repeats: true,
@@ -45,14 +45,14 @@ pub(super) const fn again(order: u8, text: &'static str) -> RowText {
     }
 }
 
-/// A template, ready to be held against text.
+/// A parsed template, ready to be matched.
 #[derive(Debug)]
 pub(super) struct LineTemplate {
     pub(super) tool: LoadTool,
     pub(super) row: RowText,
-    /// What stands before the first hole.
+    /// The text before the first hole.
     pub(super) label: String,
-    /// Whether a number stands before the label.
+    /// The hole before the label, if any.
     leads: Option<Hole>,
     pieces: Vec<Piece>,
 }
@@ -74,7 +74,7 @@ enum Gives {
     Figure(FigureKey),
     Quantile(f64),
     Word(WordKey),
-    /// A status; the next number is how many responses had it.
+    /// A status; the next number is the number of responses with it.
     Status,
     StatusCount,
     Nothing,
@@ -85,12 +85,12 @@ enum Shape {
     Number(Digits, f64),
     /// A time and its unit.
     Time,
-    /// A size and its unit, which tools use for thousands and for 1024s.
+    /// A size and its unit, which tools use for powers of 1000 and of 1024.
     Size,
     Word,
 }
 
-/// What a template found.
+/// The values that a template matched.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
     pub(super) end: usize,
@@ -101,7 +101,7 @@ pub(super) struct Found {
     status: Option<u16>,
 }
 
-/// Why a line whose label is there cannot be read.
+/// Why a line with a matching label cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Misfit {
     Words,
@@ -134,50 +134,48 @@ impl LineTemplate {
         }
     }
 
-    /// Holds it against the text where its label ends; `start` is where that begins.
+    /// Matches the rest of the template from `at`, the end of its label, which begins at `start`.
     pub(super) fn read(
         &self,
         stream: &LetterStream,
         start: usize,
         at: usize,
     ) -> Result<Found, Misfit> {
-        let mut result = Found {
+        let mut matched = Found {
             end: at,
             ..Found::default()
         };
         if let Some(hole) = self.leads {
             let from = number_before(stream, start).ok_or(Misfit::Words)?;
-            let end = result.fill(stream, from, hole)?;
+            let end = matched.fill(stream, from, hole)?;
             if end != start {
                 return Err(Misfit::Words);
             }
-            result.end = at;
+            matched.end = at;
         }
-        for (number, piece) in self.pieces.iter().enumerate() {
-            let at = result.end;
+        for (index, piece) in self.pieces.iter().enumerate() {
+            let at = matched.end;
             match piece {
                 Piece::Text(text) => match stream.after(at, text) {
-                    Some(end) => result.end = end,
-                    // What stands behind the label is another line's, or the text is damaged.
-                    None if number == 0 => return Err(Misfit::Words),
+                    Some(end) => matched.end = end,
+                    // The text after the label belongs to another line, or is damaged.
+                    None if index == 0 => return Err(Misfit::Words),
                     None => return Err(Misfit::Unit),
                 },
                 Piece::Hole(hole) => {
-                    let end = result.fill(stream, at, *hole)?;
-                    let is_last = number + 1 == self.pieces.len();
+                    let end = matched.fill(stream, at, *hole)?;
+                    let is_last = index + 1 == self.pieces.len();
                     if is_last && hole.is_bare() && continues(stream, end) {
                         return Err(Misfit::Unit);
                     }
-                    result.end = end;
+                    matched.end = end;
                 }
             }
         }
-        Ok(result)
+        Ok(matched)
     }
-}
 
-impl LineTemplate {
-    /// Whether it counts requests that went wrong.
+    /// Whether the line counts failed requests.
     pub(super) fn counts_failures(&self) -> bool {
         use FigureKey::{Failed, Not2xx, Status4xx, Status5xx, Succeeded, TimedOut};
         let keys = [Failed, Not2xx, Status4xx, Status5xx, Succeeded, TimedOut];
@@ -193,14 +191,14 @@ impl LineTemplate {
 }
 
 impl Hole {
-    /// Whether no unit follows its number.
+    /// Whether no unit follows the number.
     fn is_bare(self) -> bool {
         matches!(self.shape, Shape::Number(..))
     }
 }
 
 impl Found {
-    /// Reads what fills a hole; returns where the text continues.
+    /// Reads the value of a hole, and returns where the text continues.
     fn fill(&mut self, stream: &LetterStream, at: usize, hole: Hole) -> Result<usize, Misfit> {
         let word = |(word, end): (String, usize)| {
             let line = stream.get(at).map_or(0, |glyph| glyph.line());
@@ -256,7 +254,7 @@ impl Misfit {
     }
 }
 
-/// A number and all that is printed so, cut or rounded, in a unit between these two.
+/// A number and the range that prints this way, truncated or rounded, in a unit between these two.
 fn figure(number: Numeral, low_unit: f64, high_unit: f64) -> PrintedFigure {
     PrintedFigure {
         value: number.value * low_unit,
@@ -267,7 +265,7 @@ fn figure(number: Numeral, low_unit: f64, high_unit: f64) -> PrintedFigure {
     }
 }
 
-/// Where the number begins that ends before this place.
+/// The start of the number that ends at this place.
 fn number_before(stream: &LetterStream, end: usize) -> Option<usize> {
     let mut start = end;
     while let Some(before) = start.checked_sub(1)
@@ -282,8 +280,8 @@ fn number_before(stream: &LetterStream, end: usize) -> Option<usize> {
     (start < end).then_some(start)
 }
 
-/// Whether digits follow that are no percentage: more numbers than were looked for, or the
-/// rest of one that a line break divides.
+/// Whether digits other than a percentage follow: an unexpected number, or the rest of a number
+/// that a line break divides.
 fn continues(stream: &LetterStream, end: usize) -> bool {
     let last = end.checked_sub(1).and_then(|at| stream.get(at));
     let Some((last, next)) = last.zip(stream.get(end)) else {
@@ -303,7 +301,7 @@ fn continues(stream: &LetterStream, end: usize) -> bool {
     }
 }
 
-/// The unit that stands here, and where it ends.
+/// The unit at this place, and where it ends.
 fn unit_of(stream: &LetterStream, at: usize, units: &[(&str, f64)]) -> Option<(f64, usize)> {
     units.iter().find_map(|(name, worth)| {
         let end = stream.after(at, name)?;

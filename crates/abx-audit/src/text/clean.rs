@@ -1,18 +1,18 @@
-//! Lines of text without colours, strange blanks, typographic dashes and markup.
+//! Removes colours, unusual whitespace, typographic dashes and markup from lines of text.
 
 use std::borrow::Cow;
 
 use super::text_line::TextLine;
 use super::{encoding, prefix};
 
-/// The lines of a text, readable; of blank lines that follow each other, the first.
+/// The cleaned lines of a text; consecutive blank lines become one.
 pub(crate) fn lines(text: &str) -> Vec<TextLine> {
-    // Line ends of another age.
+    // Old Macs end lines with a carriage return.
     let end = if text.contains('\n') { '\n' } else { '\r' };
     let mut out: Vec<TextLine> = Vec::new();
     let mut follows_blank = false;
     for (index, line) in text.split(end).enumerate() {
-        // A file may be nothing but these.
+        // A file may consist of empty lines only.
         if line.is_empty() && follows_blank {
             continue;
         }
@@ -30,7 +30,7 @@ pub(crate) fn lines(text: &str) -> Vec<TextLine> {
     out
 }
 
-/// The lines of a line in which a program wrote `\n` as two letters, as JSON does.
+/// Splits a line in which a program wrote `\n` as two characters, as JSON does.
 fn unescaped(line: &str) -> Vec<Cow<'_, str>> {
     if line.matches("\\n").count() < ESCAPED_LEAST {
         return vec![Cow::Borrowed(line)];
@@ -48,7 +48,7 @@ fn unescaped(line: &str) -> Vec<Cow<'_, str>> {
 fn clean(line: &str) -> String {
     let plain = encoding::repaired(&without_escapes(line.trim_end_matches('\r')));
     let plain = without_markup(&plain);
-    let letters: Vec<char> = plain.chars().filter(|char| !is_unseen(*char)).collect();
+    let letters: Vec<char> = plain.chars().filter(|char| !is_invisible(*char)).collect();
     let mut out = String::with_capacity(plain.len());
     for (place, letter) in letters.iter().enumerate() {
         match letter {
@@ -74,14 +74,14 @@ fn clean(line: &str) -> String {
     without_quote_marks(&out)
 }
 
-fn is_unseen(letter: char) -> bool {
+fn is_invisible(letter: char) -> bool {
     matches!(
         letter,
         '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}'
     )
 }
 
-/// Without what colours a terminal or moves its cursor.
+/// Removes escape sequences, which colour a terminal or move its cursor.
 fn without_escapes(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut letters = line.chars();
@@ -103,7 +103,7 @@ fn without_escapes(line: &str) -> String {
     out
 }
 
-/// Without the tags and entities of HTML: a report pasted from a page.
+/// Removes the tags and entities of HTML, for a report pasted from a page.
 fn without_markup(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
@@ -140,7 +140,7 @@ fn without_markup(line: &str) -> String {
         .fold(out, |text, (entity, letter)| text.replace(entity, letter))
 }
 
-/// Without the marks of quoted mail and Markdown.
+/// Removes the quote marks of mail and Markdown.
 fn without_quote_marks(line: &str) -> String {
     let mut rest = line;
     while let Some(inner) = rest.trim_start().strip_prefix('>') {
@@ -149,7 +149,7 @@ fn without_quote_marks(line: &str) -> String {
     rest.to_owned()
 }
 
-/// A path may have one such pair of letters by chance.
+/// At least two, because a path may contain `\n` once by chance.
 const ESCAPED_LEAST: usize = 2;
 
 #[cfg(test)]
@@ -157,8 +157,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_surrounds_a_line_is_taken_away() {
-        // Method: colours, a cursor's way, quotes, tags, entities, dashes, blanks of all kinds.
+    fn escapes_markup_and_quote_marks_are_removed_from_a_line() {
+        // Method: colours, a title, quotes, tags, entities, dashes, whitespace of all kinds.
         let table = [
             ("\x1b[1;32mTotal:\x1b[0m 5\r", "Total: 5"),
             ("\x1b]0;title\x07x", "x"),
@@ -177,25 +177,23 @@ mod tests {
 
     #[test]
     fn lines_have_the_numbers_of_their_file() {
-        // Method: old line ends, blank lines, and line ends that are two letters.
-        let read = |text: &str| -> Vec<(usize, String)> {
-            let lines = lines(text).into_iter();
-            lines.map(|line| (line.number, line.text)).collect()
+        // Method: old line ends, blank lines, and line ends that are two characters.
+        let line = |number: usize, text: &str| {
+            let text = text.to_owned();
+            TextLine { number, text }
         };
-        let pair = |number: usize, text: &str| (number, text.to_owned());
-        assert_eq!(read("a\rb"), [pair(1, "a"), pair(2, "b")]);
+        assert_eq!(lines("a\rb"), [line(1, "a"), line(2, "b")]);
         assert_eq!(
-            read("a\n\n\n\nb"),
-            [pair(1, "a"), pair(2, ""), pair(5, "b")]
+            lines("a\n\n\n\nb"),
+            [line(1, "a"), line(2, ""), line(5, "b")]
         );
-        let escaped = read("x\n\"a:\\t5\\r\\n\\nb\\nc\"");
         let expected = [
-            pair(1, "x"),
-            pair(2, "\"a:\t5"),
-            pair(2, ""),
-            pair(2, "b"),
-            pair(2, "c\""),
+            line(1, "x"),
+            line(2, "\"a:\t5"),
+            line(2, ""),
+            line(2, "b"),
+            line(2, "c\""),
         ];
-        assert_eq!(escaped, expected);
+        assert_eq!(lines("x\n\"a:\\t5\\r\\n\\nb\\nc\""), expected);
     }
 }

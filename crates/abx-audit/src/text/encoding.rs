@@ -1,7 +1,7 @@
-//! Bytes into text, and text that was decoded with the wrong encoding into what it was.
+//! Decodes bytes, and repairs text that was decoded with the wrong encoding.
 
-/// The text of a file: UTF-8, UTF-16 with its mark, or Windows-1252 where bytes are not UTF-8;
-/// `None` when it is not text.
+/// The text of a file: UTF-8, UTF-16 with a byte order mark, or Windows-1252 if bytes are not
+/// UTF-8; `None` if the file is not text.
 #[must_use]
 pub fn text_of(bytes: &[u8]) -> Option<String> {
     let units = |order: fn([u8; 2]) -> u16| -> Vec<u16> {
@@ -25,7 +25,7 @@ fn utf8_or_windows(bytes: &[u8]) -> String {
     text
 }
 
-/// A line whose UTF-8 was read as Windows-1252 or Latin-1, up to twice, as it was.
+/// The original of a line whose UTF-8 was read as Windows-1252 or Latin-1, up to twice.
 pub(super) fn repaired(line: &str) -> String {
     let mut text = line.to_owned();
     for _ in 0..DECODED_WRONG {
@@ -49,9 +49,9 @@ fn repaired_once(line: &str) -> String {
         }
         let next = letters.get(place + 1);
         let is_blank = match letter {
-            // A no-break space of which an editor changed the second byte into a blank.
+            // A no-break space whose second byte an editor replaced with a space.
             'Â' => next.is_none_or(|next| next.is_whitespace()),
-            // After a digit it may be the first letter of a unit.
+            // After a digit, it may be the first letter of a unit.
             '\u{fffd}' => place == 0 || !letters[place - 1].is_ascii_digit(),
             _ => false,
         };
@@ -61,7 +61,7 @@ fn repaired_once(line: &str) -> String {
     out
 }
 
-/// The letter whose UTF-8 these letters are the bytes of, and how many they are.
+/// The letter whose UTF-8 bytes these letters are, and the number of bytes.
 fn original(letters: &[char]) -> Option<(char, usize)> {
     let first = windows_byte(*letters.first()?)?;
     let length = match first {
@@ -88,7 +88,7 @@ fn windows_byte(letter: char) -> Option<u8> {
     if let Ok(byte) = u8::try_from(u32::from(letter)) {
         return Some(byte);
     }
-    let place = WINDOWS.iter().position(|windows| *windows == letter)?;
+    let place = WINDOWS.iter().position(|other| *other == letter)?;
     u8::try_from(place + 0x80).ok()
 }
 

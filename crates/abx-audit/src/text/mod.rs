@@ -1,5 +1,5 @@
-//! Text as people paste it, made readable: lines without what steers a terminal, and
-//! the letters of all lines one after the other, so that line breaks break nothing.
+//! Normalises pasted text: lines without terminal escapes, and a stream of the letters of all
+//! lines, so that line breaks do not matter.
 
 mod clean;
 mod encoding;

@@ -1,5 +1,5 @@
-//! Numbers as tools print them and people retype them: with a point or a comma,
-//! with thousands apart, and never guessed at.
+//! Numbers as tools print them and people retype them: with a decimal point or comma, with
+//! separated thousands. An ambiguous number is an error, never a guess.
 
 use super::stream::LetterStream;
 
@@ -8,9 +8,9 @@ use super::stream::LetterStream;
 pub(crate) enum Digits {
     /// Without a fraction.
     Whole,
-    /// With so many digits in its fraction.
+    /// With this many digits in the fraction.
     Fixed(usize),
-    /// With as many as it likes.
+    /// With any number of digits in the fraction.
     Any,
 }
 
@@ -18,7 +18,7 @@ pub(crate) enum Digits {
 pub(crate) struct Numeral {
     pub(crate) printed: String,
     pub(crate) value: f64,
-    /// The worth of its last digit; 0 for a count.
+    /// The value of the last digit's unit; 0 for a count.
     pub(crate) step: f64,
     pub(crate) line: usize,
     /// Where the text continues.
@@ -28,15 +28,15 @@ pub(crate) struct Numeral {
 /// Why a number cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NumberTrouble {
-    /// There is none.
+    /// There is no number.
     Missing,
-    /// The text ends in it.
+    /// The text ends within the number.
     Cut,
-    /// Its separators can be read in two ways, or in none.
+    /// The separators can be read in two ways, or in none.
     Ambiguous,
 }
 
-/// Reads the number that stands here.
+/// Reads the number at this place.
 pub(crate) fn numeral(
     stream: &LetterStream,
     at: usize,
@@ -82,10 +82,10 @@ pub(crate) fn numeral(
     })
 }
 
-/// Nothing that a load generator counts is larger.
+/// No count of a load generator is larger.
 const LARGEST: f64 = 1e15;
 
-/// Digits with a point at most, when they can be read in one way only.
+/// The number as Rust parses it, if it can be read in one way only.
 fn plain(printed: &str, digits: Digits) -> Option<String> {
     let groups: Vec<&str> = printed.split(['.', ',', '\'']).collect();
     let separators: Vec<char> = printed
@@ -98,27 +98,25 @@ fn plain(printed: &str, digits: Digits) -> Option<String> {
     let (Some(last), Some(separator)) = (groups.last(), separators.last()) else {
         return Some(printed.to_owned());
     };
-    let are_alike = |characters: &[char]| characters.windows(2).all(|two| two[0] == two[1]);
-    let are_thousands = |texts: &[&str]| {
-        let first = texts[0];
+    let are_alike = |characters: &[char]| characters.windows(2).all(|pair| pair[0] == pair[1]);
+    let are_thousands = |groups: &[&str]| {
+        let first = groups[0];
         let begins = (1..=3).contains(&first.len()) && !first.starts_with('0');
-        begins && texts[1..].iter().all(|group| group.len() == 3)
+        begins && groups[1..].iter().all(|group| group.len() == 3)
     };
     let whole = || (are_alike(&separators) && are_thousands(&groups)).then(|| groups.concat());
-    let has_fraction = || {
-        let (rest, before) = (
-            &groups[..groups.len() - 1],
-            &separators[..separators.len() - 1],
-        );
-        let apart = rest.len() == 1
-            || (are_alike(before) && are_thousands(rest) && before[0] != *separator);
-        (apart && *separator != '\'').then(|| format!("{}.{last}", rest.concat()))
+    let with_fraction = || {
+        let integer = &groups[..groups.len() - 1];
+        let before = &separators[..separators.len() - 1];
+        let is_fraction = integer.len() == 1
+            || (are_alike(before) && are_thousands(integer) && before[0] != *separator);
+        (is_fraction && *separator != '\'').then(|| format!("{}.{last}", integer.concat()))
     };
     if matches!(digits, Digits::Whole | Digits::Fixed(0)) {
         return whole();
     }
     if separators.len() > 1 {
-        return has_fraction().or_else(whole);
+        return with_fraction().or_else(whole);
     }
     // One separator and three digits: thousands, or a fraction.
     let may_be_thousands = whole().is_some();
@@ -129,7 +127,7 @@ fn plain(printed: &str, digits: Digits) -> Option<String> {
     if may_be_thousands && !is_usual {
         None
     } else {
-        has_fraction()
+        with_fraction()
     }
 }
 
@@ -145,7 +143,7 @@ mod tests {
 
     #[test]
     fn numbers_are_read_in_one_way_or_not_at_all() {
-        // Method: points, commas, thousands, and what may be either.
+        // Method: points, commas, thousands, and ambiguous separators.
         use Digits::{Any, Fixed, Whole};
         let table = [
             ("5000", Whole, Some((5000.0, 0.0))),
@@ -176,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_number_at_the_end_of_a_text_may_be_cut() {
-        // Method: the same digits with and without a line end behind them.
+        // Method: the same digits with and without a line end after them.
         let cut = LetterStream::new(&lines("50"));
         assert_eq!(numeral(&cut, 0, Digits::Whole), Err(NumberTrouble::Cut));
         let whole = LetterStream::new(&lines("50\n"));

@@ -1,8 +1,8 @@
-//! What other programs put in front of each line: times, and the numbers of lines.
+//! Prefixes that other programs put before each line: times and line numbers.
 
 use super::text_line::TextLine;
 
-/// Takes away times and line numbers, in whatever order they stand.
+/// Removes times and line numbers, in any order.
 pub(super) fn strip(lines: &mut [TextLine]) {
     for _ in 0..PREFIXES_MOST {
         for line in lines.iter_mut() {
@@ -14,7 +14,7 @@ pub(super) fn strip(lines: &mut [TextLine]) {
     }
 }
 
-/// Where the text begins after a date, a time, or both.
+/// The offset of the text after a date, a time, or both.
 fn time_end(line: &str) -> Option<usize> {
     let mut scan = Scan { line, at: 0 };
     scan.skip(|letter| letter == ' ' || letter == '\t');
@@ -41,7 +41,7 @@ fn time_end(line: &str) -> Option<usize> {
     Some(scan.at)
 }
 
-/// A place in a line of which all letters before it are ASCII.
+/// A place in a line; all letters before it are ASCII.
 struct Scan<'a> {
     line: &'a str,
     at: usize,
@@ -59,7 +59,7 @@ impl Scan<'_> {
         is_here
     }
 
-    /// Skips letters and returns how many they were.
+    /// Skips letters and returns their number.
     fn skip(&mut self, is_skipped: impl Fn(char) -> bool) -> usize {
         let start = self.at;
         while self.peek().is_some_and(&is_skipped) {
@@ -140,9 +140,9 @@ impl Scan<'_> {
 struct LineNumber {
     value: f64,
     is_whole: bool,
-    /// Whether a mark ends it and not only a blank.
+    /// Whether a mark ends it, not only a space.
     has_mark: bool,
-    /// Where the text begins after it.
+    /// The offset of the text after it.
     end: usize,
 }
 
@@ -166,7 +166,7 @@ fn line_number(line: &str) -> Option<LineNumber> {
     if !has_mark {
         let is_apart = scan.peek().is_none_or(|next| next == ' ' || next == '\t');
         is_apart.then_some(())?;
-        let blanks = scan.at;
+        let before_blanks = scan.at;
         if scan.skip(|letter| letter == ' ') > 0 && is_whole && scan.take(&['|', ':']) {
             return Some(LineNumber {
                 value: number.parse().ok()?,
@@ -175,7 +175,7 @@ fn line_number(line: &str) -> Option<LineNumber> {
                 end: scan.at,
             });
         }
-        scan.at = blanks;
+        scan.at = before_blanks;
     }
     Some(LineNumber {
         value: number.parse().ok()?,
@@ -202,7 +202,7 @@ fn file_name(line: &str) -> Option<usize> {
         .then_some(end)
 }
 
-/// Takes away numbers that rise from line to line in front of words.
+/// Removes numbers before words if they rise from line to line.
 fn strip_numbers(lines: &mut [TextLine]) {
     let numbers: Vec<Option<LineNumber>> =
         lines.iter().map(|line| line_number(&line.text)).collect();
@@ -219,7 +219,7 @@ fn strip_numbers(lines: &mut [TextLine]) {
     }
 }
 
-/// How many lines from here have rising numbers; blank lines belong to them.
+/// The number of lines from here with rising numbers, including blank lines between them.
 fn run_length(lines: &[TextLine], numbers: &[Option<LineNumber>], start: usize) -> usize {
     let mut last: Option<LineNumber> = None;
     let mut end = start;
@@ -240,20 +240,23 @@ fn follows(number: LineNumber, before: LineNumber) -> bool {
         return false;
     }
     match (number.has_mark, number.is_whole) {
-        // Only some of the lines may have been printed.
+        // A program such as grep may have printed only some of the lines.
         (true, _) => number.value > before.value,
         (false, true) => number.value == before.value + 1.0,
         (false, false) => number.value >= before.value,
     }
 }
 
-/// Whether these numbers were put in front of lines of words.
+/// Whether these numbers were put before lines of words.
 fn is_numbered(lines: &[TextLine], numbers: &[Option<LineNumber>]) -> bool {
-    let rests = lines.iter().zip(numbers).filter_map(|(line, number)| {
-        let number = (*number)?;
-        Some((number, line.text[number.end..].trim_start()))
-    });
-    let rests: Vec<(LineNumber, &str)> = rests.collect();
+    let rests: Vec<(LineNumber, &str)> = lines
+        .iter()
+        .zip(numbers)
+        .filter_map(|(line, number)| {
+            let number = (*number)?;
+            Some((number, line.text[number.end..].trim_start()))
+        })
+        .collect();
     let least = match rests.first() {
         Some((number, _)) if number.has_mark => MARKED_LEAST,
         _ => BARE_LEAST,
@@ -271,11 +274,11 @@ fn is_numbered(lines: &[TextLine], numbers: &[Option<LineNumber>]) -> bool {
 const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
-/// A time and the numbers of two programs.
+/// Enough for a time and the line numbers of two programs.
 const PREFIXES_MOST: usize = 3;
-/// So many lines in a row show that numbers with a mark are line numbers.
+/// From this many consecutive lines on, numbers with a mark are line numbers.
 const MARKED_LEAST: usize = 3;
-/// The same for numbers before a blank, which rows of tables may begin with.
+/// More for numbers before a space, because rows of tables may begin with such a number.
 const BARE_LEAST: usize = 5;
 
 #[cfg(test)]
@@ -305,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn only_numbers_that_count_lines_are_taken_away() {
+    fn only_line_numbers_are_removed() {
         // Method: numbers of cat, nl, grep and editors; a histogram, quantiles and rows of a table.
         let numbered = [
             "     1\ta\n     2\tb\n     3\tc",

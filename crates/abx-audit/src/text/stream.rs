@@ -1,28 +1,28 @@
-//! All letters of a text but blanks, each with where it stands.
+//! All letters of a text except whitespace, each with its line.
 
 use super::text_line::TextLine;
 
-/// A letter that is no blank.
+/// A letter other than whitespace.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Glyph {
     pub(crate) letter: char,
     line: u32,
-    /// Whether a blank or the beginning of a line is before it.
+    /// Whether whitespace or the beginning of a line precedes it.
     pub(crate) is_first: bool,
 }
 
 impl Glyph {
-    /// Its line in the file, from 1.
+    /// The line in the file, from 1.
     pub(crate) fn line(self) -> usize {
         self.line as usize
     }
 }
 
-/// The letters of a text one after the other.
+/// The letters of a text in sequence.
 #[derive(Debug)]
 pub(crate) struct LetterStream {
     glyphs: Vec<Glyph>,
-    /// Whether the last letter is the end of the text, so that it may be cut off.
+    /// Whether the text ends without whitespace, so its last word may be cut off.
     is_open: bool,
 }
 
@@ -59,7 +59,7 @@ impl LetterStream {
         self.glyphs.get(at).copied()
     }
 
-    /// Whether the text ends here and may have gone on.
+    /// Whether the text ends here and may be cut off.
     pub(crate) fn is_cut_at(&self, at: usize) -> bool {
         self.is_open && at >= self.glyphs.len()
     }
@@ -70,7 +70,7 @@ impl LetterStream {
         let here = self.get(at);
         match (before, here) {
             (Some(_), Some(here)) if here.is_first => true,
-            // The digits of a fraction are no number of their own.
+            // The digits of a fraction are not a number.
             (Some(before), Some(here)) if here.letter.is_ascii_digit() => {
                 !before.letter.is_alphanumeric() && !matches!(before.letter, '.' | ',')
             }
@@ -81,7 +81,7 @@ impl LetterStream {
         }
     }
 
-    /// Behind `label`, which is in small letters without blanks, when it stands here.
+    /// The end of `label`, in lower case without spaces, if the text at this place matches it.
     pub(crate) fn after(&self, at: usize, label: &str) -> Option<usize> {
         let mut place = at;
         for letter in label.chars() {
@@ -94,7 +94,7 @@ impl LetterStream {
         Some(place)
     }
 
-    /// The letters from here that no blank divides.
+    /// The word at this place, and where it ends.
     pub(crate) fn word(&self, at: usize) -> (String, usize) {
         let mut word = String::new();
         let mut place = at;

@@ -7,8 +7,8 @@ use crate::{found, of, of_files, printed, text};
 
 #[test]
 fn a_report_that_a_program_copied_keeps_its_failures() {
-    // Method: one report with 95 % failures, behind line numbers, grep's and a log's prefixes, in
-    // the wrong encoding, and with line ends of two letters.
+    // Method: one report with 95 % failures, with line numbers, with prefixes of grep and of a log,
+    // in the wrong encoding, and with escaped line ends.
     for name in [
         "numbered-ab.txt",
         "grep-numbered-ab.txt",
@@ -39,7 +39,7 @@ fn a_report_that_a_program_copied_keeps_its_failures() {
 }
 
 #[test]
-fn any_prefix_leaves_the_figures_of_every_tool() {
+fn no_prefix_changes_the_figures_of_any_tool() {
     // Method: each tool's report with prefixes of common programs before all of its lines.
     type Prefix = fn(usize, &str) -> String;
     let prefixes: [Prefix; 7] = [
@@ -60,18 +60,18 @@ fn any_prefix_leaves_the_figures_of_every_tool() {
     ] {
         let plain = text(name);
         let expected = crate::figures(&of(&plain));
-        for (place, prefix) in prefixes.iter().enumerate() {
+        for (number, prefix) in prefixes.iter().enumerate() {
             let lines = plain.lines().enumerate();
             let copied: String = lines.map(|(index, line)| prefix(index + 1, line)).collect();
             let audit = of(&copied);
-            assert_eq!(crate::figures(&audit), expected, "{name}, prefix {place}");
+            assert_eq!(crate::figures(&audit), expected, "{name}, prefix {number}");
         }
     }
 }
 
 #[test]
 fn a_line_about_failures_that_cannot_be_read_voids_the_rate() {
-    // Method: the number of failures in several tools' reports, damaged.
+    // Method: damaged numbers of failures in the reports of several tools.
     for (name, from, to) in [
         (
             "numbered-ab.txt",

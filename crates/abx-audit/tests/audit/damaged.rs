@@ -1,4 +1,4 @@
-//! Damaged reports: what cannot be read is named, and nothing is guessed.
+//! Damaged reports: unreadable lines are reported, and nothing is guessed.
 
 use abx_audit::{AuditFindingId as Id, FigureKey};
 
@@ -7,29 +7,26 @@ use crate::{found, of, printed, text};
 const AB: &str = "event-servers-libevent1.ab.txt";
 
 #[test]
-fn a_text_that_ends_early_gives_no_wrong_figure() {
-    // Method: a report cut behind every second of its letters; a figure is the one of the whole
-    // report, or it is not there.
+fn a_truncated_report_has_no_wrong_figure() {
+    // Method: reports truncated after every second byte; each figure is that of the complete
+    // report, or missing.
     for name in [AB, "app-server.httperf.txt", "wrk.txt", "siege.txt"] {
-        let whole = text(name);
-        let tool_report = &of(&whole).reports[0];
-        for end in (0..whole.len()).step_by(2) {
-            let Some(part) = whole.get(..end) else {
+        let document = text(name);
+        let intact = &of(&document).reports[0];
+        for end in (0..document.len()).step_by(2) {
+            let Some(part) = document.get(..end) else {
                 continue;
             };
             for report in &of(part).reports {
                 for (key, figure) in &report.figures {
                     assert_eq!(
                         figure.printed,
-                        printed(tool_report, *key),
+                        printed(intact, *key),
                         "{name} cut at {end}: {key:?}"
                     );
                 }
                 for quantile in &report.quantiles {
-                    assert!(
-                        tool_report.quantiles.contains(quantile),
-                        "{name} cut at {end}"
-                    );
+                    assert!(intact.quantiles.contains(quantile), "{name} cut at {end}");
                 }
             }
         }
@@ -37,9 +34,9 @@ fn a_text_that_ends_early_gives_no_wrong_figure() {
 }
 
 #[test]
-fn a_number_that_a_line_break_divides_is_named() {
+fn a_number_that_a_line_break_divides_is_reported_as_unread() {
     // Method: a break in a rate, in a count, and in a time.
-    let whole = text(AB);
+    let report = text(AB);
     for (number, key) in [
         ("5555.34", FigureKey::Rate),
         ("755000", FigureKey::BytesTotal),
@@ -47,8 +44,8 @@ fn a_number_that_a_line_break_divides_is_named() {
         ("435000", FigureKey::BytesBodies),
     ] {
         for place in 1..number.len() {
-            let (before, behind) = number.split_at(place);
-            let broken = whole.replace(number, &format!("{before}\n{behind}"));
+            let (before, after) = number.split_at(place);
+            let broken = report.replace(number, &format!("{before}\n{after}"));
             let audit = of(&broken);
             assert_eq!(audit.reports.len(), 1, "{number} at {place}");
             assert_eq!(printed(&audit.reports[0], key), "", "{number} at {place}");
@@ -58,8 +55,8 @@ fn a_number_that_a_line_break_divides_is_named() {
 }
 
 #[test]
-fn a_number_that_means_two_things_is_named() {
-    // Method: thousands or a fraction, where ab prints two digits behind the point.
+fn an_ambiguous_number_is_reported_as_unread() {
+    // Method: thousands or a fraction, in a figure that ab prints with two decimals.
     let audit = of(&text(AB).replace("5555.34", "5,555"));
     assert_eq!(printed(&audit.reports[0], FigureKey::Rate), "");
     let why = &audit.files[0].unread[0];
@@ -69,7 +66,7 @@ fn a_number_that_means_two_things_is_named() {
 }
 
 #[test]
-fn what_begins_like_a_report_and_is_none_is_named() {
+fn text_that_only_begins_like_a_report_is_reported_as_unread() {
     // Method: a head alone, and a few lines that two tools print alike.
     let audit = of("This is ApacheBench, Version 2.3 <$Revision: 1 $>\n\nBenchmarking x\n");
     assert_eq!(audit.reports, []);
@@ -88,7 +85,7 @@ fn what_begins_like_a_report_and_is_none_is_named() {
 
 #[test]
 fn an_ab_that_gave_up_has_no_result() {
-    // Method: what ab leaves behind when a connection is reset.
+    // Method: the output of ab when a connection is reset.
     let audit = of(
         "$ ab -n 5000 -c 50 http://127.0.0.1/\nThis is ApacheBench, Version 2.3 <$Revision$>\n\n\
                     Benchmarking 127.0.0.1 (be patient)\nCompleted 500 requests\n\

@@ -1,4 +1,4 @@
-//! Findings that need a mistake to be planted in a report.
+//! Findings about mistakes planted in a report.
 
 use abx_audit::{AuditFindingId as Id, FigureKey};
 
@@ -8,7 +8,7 @@ const AB: &str = "event-servers-libevent1.ab.txt";
 
 #[test]
 fn every_figure_that_contradicts_others_is_found() {
-    // Method: one figure of a right report at a time, a little beyond what rounding allows.
+    // Method: one figure at a time of a correct report, changed slightly beyond rounding.
     let right = text(AB);
     let table = [
         ("5555.34", "5575.34", "5000 requests ÷ 0.900 s"),
@@ -38,12 +38,12 @@ fn every_figure_that_contradicts_others_is_found() {
         let wrong = right.replacen(from, to, 1);
         assert_ne!(wrong, right);
         let audit = of(&wrong);
-        let audit_findings = found(&audit, Id::Contradiction);
+        let contradictions = found(&audit, Id::Contradiction);
         assert!(
-            audit_findings
+            contradictions
                 .iter()
                 .any(|finding| finding.message.contains(about)),
-            "{to}: {audit_findings:#?}"
+            "{to}: {contradictions:#?}"
         );
         assert!(
             audit.conclusions[0].contains("nothing"),
@@ -71,19 +71,19 @@ fn every_figure_that_contradicts_others_is_found() {
     ] {
         let wrong = text("app-server.httperf.txt").replacen(from, to, 1);
         let audit = of(&wrong);
-        let audit_findings = found(&audit, Id::Contradiction);
+        let contradictions = found(&audit, Id::Contradiction);
         assert!(
-            audit_findings
+            contradictions
                 .iter()
                 .any(|finding| finding.message.contains(about)),
-            "{to}: {audit_findings:#?}"
+            "{to}: {contradictions:#?}"
         );
     }
 }
 
 #[test]
-fn what_rounding_allows_is_no_contradiction() {
-    // Method: the last digit one up and one down, which a tool that cuts may print.
+fn differences_within_rounding_are_no_contradiction() {
+    // Method: the last digit one up and one down, which a truncating tool may print.
     for digit in ["5555.33", "5555.35", "5550.12", "5560.9"] {
         let audit = of(&text(AB).replacen("5555.34", digit, 1));
         assert!(found(&audit, Id::Contradiction).is_empty(), "{digit}");
@@ -93,8 +93,8 @@ fn what_rounding_allows_is_no_contradiction() {
 
 #[test]
 fn runs_that_differ_in_more_than_the_server_are_not_compared() {
-    // Method: a right report beside one of other connections, path and body.
-    let this_text = text(AB);
+    // Method: a report and a copy with other connections, another path, host, body or head.
+    let report = text(AB);
     let cases = [
         (
             "Concurrency Level:      500",
@@ -128,11 +128,11 @@ fn runs_that_differ_in_more_than_the_server_are_not_compared() {
         ),
     ];
     for (from, to, id, about) in cases {
-        let other = this_text.replace(from, to).replace("5555.34", "5555.35");
-        let audit = of_texts(&[("a.txt", &this_text), ("b.txt", &other)]);
-        let audit_findings = found(&audit, id);
+        let other = report.replace(from, to).replace("5555.34", "5555.35");
+        let audit = of_texts(&[("a.txt", &report), ("b.txt", &other)]);
+        let findings = found(&audit, id);
         assert!(
-            audit_findings
+            findings
                 .iter()
                 .any(|finding| finding.message.starts_with(about)),
             "{to}: {:#?}",
@@ -142,10 +142,10 @@ fn runs_that_differ_in_more_than_the_server_are_not_compared() {
 }
 
 #[test]
-fn a_large_difference_is_probable_and_not_certain() {
-    // Method: two runs that nothing else limits, one of three times the rate.
-    let this_text = text(AB);
-    let slow = this_text
+fn a_large_difference_is_reported_as_probable_not_as_certain() {
+    // Method: two runs without other limits, one with three times the rate of the other.
+    let report = text(AB);
+    let slow = report
         .replace("0.900 seconds", "2.700 seconds")
         .replace("5555.34", "1851.85")
         .replace("90.004", "270.000")
@@ -163,7 +163,7 @@ fn a_large_difference_is_probable_and_not_certain() {
         .replace("  98%     92", "  98%    270")
         .replace("  99%     92", "  99%    271")
         .replace("100%    125", "100%    925");
-    let audit = of_texts(&[("fast.txt", &this_text), ("slow.txt", &slow)]);
+    let audit = of_texts(&[("fast.txt", &report), ("slow.txt", &slow)]);
     assert!(
         found(&audit, Id::Contradiction).is_empty(),
         "{:#?}",
@@ -179,9 +179,9 @@ fn a_large_difference_is_probable_and_not_certain() {
 }
 
 #[test]
-fn only_connections_within_a_machine_show_a_late_generator() {
-    // Method: the report of a late one, with a server elsewhere, with TLS, with one quick
-    // connection, and with connections that were not heard at once.
+fn only_connections_on_one_machine_show_a_late_generator() {
+    // Method: the report of a late generator, and copies with a remote server, with TLS, with one
+    // quick connection, and with connections that the server accepted late.
     let right = text(AB);
     assert_eq!(found(&of(&right), Id::LateGenerator).len(), 1);
     for (from, to) in [
@@ -206,10 +206,10 @@ fn only_connections_within_a_machine_show_a_late_generator() {
 }
 
 #[test]
-fn one_run_told_twice_is_one_run() {
+fn a_copied_report_counts_as_one_run() {
     // Method: a report in two files.
-    let this_text = text(AB);
-    let audit = of_texts(&[("a.txt", &this_text), ("b.txt", &this_text)]);
+    let report = text(AB);
+    let audit = of_texts(&[("a.txt", &report), ("b.txt", &report)]);
     let same = found(&audit, Id::SameFigures);
     assert_eq!(same.len(), 1);
     assert_eq!(

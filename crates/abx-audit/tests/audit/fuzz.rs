@@ -1,18 +1,17 @@
-//! What must hold for any text, called by the fuzz target and by property tests.
+//! Properties of the audit of any text, called by the fuzz target and by property tests.
 
 use abx_audit::{Audit, ReportText, audit};
 
-/// Audits a text: every figure stands in it on the line that is given, and every finding
-/// rests on lines of it.
+/// Audits a text, and checks that every line of a figure and of a finding is in it.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_text(text: &str) {
-    let found_audit = of(text);
+    let first = of(text);
     let lines = text
         .split(if text.contains('\n') { '\n' } else { '\r' })
         .count();
-    for report in &found_audit.reports {
+    for report in &first.reports {
         assert!(report.line >= 1 && report.last_line <= lines, "{report:?}");
         let times = report.quantiles.iter().map(|quantile| &quantile.time);
         for figure in report.figures.values().chain(times) {
@@ -21,12 +20,12 @@ pub fn any_text(text: &str) {
             assert!(figure.value <= figure.high, "{figure:?}");
         }
     }
-    let names: Vec<&str> = found_audit
+    let names: Vec<&str> = first
         .reports
         .iter()
         .map(|report| report.name.as_str())
         .collect();
-    for finding in &found_audit.findings {
+    for finding in &first.findings {
         assert!(!finding.reports.is_empty(), "{finding:?}");
         assert!(!finding.rests_on.is_empty(), "{finding:?}");
         for place in &finding.rests_on {
@@ -36,17 +35,17 @@ pub fn any_text(text: &str) {
             assert!(names.contains(&name.as_str()), "{finding:?}");
         }
     }
-    let unread = found_audit.files.iter().flat_map(|file| &file.unread);
+    let unread = first.files.iter().flat_map(|file| &file.unread);
     for unread in unread {
         assert!((1..=lines).contains(&unread.line), "{unread:?}");
     }
-    assert_eq!(found_audit.study.is_some(), !found_audit.reports.is_empty());
-    if found_audit.reports.is_empty() {
+    assert_eq!(first.study.is_some(), !first.reports.is_empty());
+    if first.reports.is_empty() {
         return;
     }
     // Files are independent: a second, empty one changes nothing.
     let again = audit(&[source("text", text), source("empty", "")]);
-    assert_eq!(again.findings, found_audit.findings);
+    assert_eq!(again.findings, first.findings);
 }
 
 /// The audit of one text.

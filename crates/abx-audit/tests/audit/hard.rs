@@ -1,4 +1,4 @@
-//! Reports whose figures are impossible, or are not what they look like.
+//! Reports whose figures are impossible or misleading.
 
 use abx_audit::{Audit, AuditFindingId as Id, FigureKey};
 use abx_evidence::Level;
@@ -7,19 +7,19 @@ use crate::{found, of, of_files, printed, text};
 
 #[track_caller]
 fn is_void(audit: &Audit, about: &str) {
-    let audit_findings = found(audit, Id::Contradiction);
+    let contradictions = found(audit, Id::Contradiction);
     assert!(
-        audit_findings
+        contradictions
             .iter()
             .any(|finding| finding.message.contains(about)),
-        "{about}: {audit_findings:#?}"
+        "{about}: {contradictions:#?}"
     );
     assert!(audit.conclusions[0].contains("nothing"), "{audit:#?}");
 }
 
 #[test]
 fn an_impossible_duration_voids_the_rate_of_every_tool() {
-    // Method: durations of no time, of ages, and below the longest request, in several tools.
+    // Method: zero durations, huge ones, and ones below the longest request, in several tools.
     is_void(&of_files(&["impossible-wrk.txt"]), "would be about 508/s");
     let wrk2 = of_files(&["impossible-wrk2.txt"]);
     is_void(&wrk2, "cannot be part of a run of 1.05 ms");
@@ -65,12 +65,12 @@ fn a_request_of_httperf_is_shorter_than_its_connection() {
     ] {
         assert_eq!(printed(report, key), expected, "{key:?}");
     }
-    let audit_findings = found(&audit, Id::ToolsOwnWay);
+    let remarks = found(&audit, Id::ToolsOwnWay);
     assert!(
-        audit_findings
+        remarks
             .iter()
             .any(|finding| finding.message.contains("response 30.5 + transfer 14.0")),
-        "{audit_findings:#?}"
+        "{remarks:#?}"
     );
     assert_eq!(found(&audit, Id::Contradiction), Vec::<&_>::new());
     assert_eq!(found(&audit, Id::ConnectionSetUp), Vec::<&_>::new());
@@ -80,13 +80,13 @@ fn a_request_of_httperf_is_shorter_than_its_connection() {
 fn limits_of_the_generator_are_not_failures_of_the_server() {
     // Method: 39,000 connections without a descriptor and 6,000 that timed out.
     let audit = of_files(&["httperf-no-descriptors.txt"]);
-    let audit_findings = found(&audit, Id::GeneratorLimit);
-    assert_eq!(audit_findings[0].level, Level::Void);
+    let generator = found(&audit, Id::GeneratorLimit);
+    assert_eq!(generator[0].level, Level::Void);
     assert!(
-        audit_findings[0]
+        generator[0]
             .message
             .contains("39000 had no file descriptor"),
-        "{audit_findings:#?}"
+        "{generator:#?}"
     );
     let server = found(&audit, Id::FailedRequests);
     assert!(server[0].message.starts_with("6000 failed"), "{server:#?}");
@@ -98,9 +98,8 @@ fn limits_of_the_generator_are_not_failures_of_the_server() {
 
 #[test]
 fn a_paced_run_below_its_rate_is_about_capacity() {
-    // Method: wrk2 with its command and without; and one that kept its rate.
-    let whole = text("wrk2-saturated.txt");
-    let audit = of(&whole);
+    // Method: wrk2 below its target rate, and a run of wrk2 that kept its rate.
+    let audit = of_files(&["wrk2-saturated.txt"]);
     let saturated = found(&audit, Id::Saturated);
     assert!(
         saturated[0]
@@ -121,7 +120,7 @@ fn a_paced_run_below_its_rate_is_about_capacity() {
 }
 
 #[test]
-fn failures_are_counted_where_their_tool_counts_them() {
+fn failures_are_counted_as_their_tool_counts_them() {
     // Method: siege's transactions that were not successful, and h2load's failures, which are
     // among its finished requests.
     let siege = of_files(&["siege-unsuccessful.txt"]);
@@ -143,11 +142,12 @@ fn failures_are_counted_where_their_tool_counts_them() {
 }
 
 #[test]
-fn lines_that_are_missing_contradict_nothing() {
+fn missing_lines_cause_no_contradiction() {
     // Method: h2load without three of four threads, with its command and without; wrk without
     // its rate.
-    let whole = text("h2load-threads-elided.txt");
-    for text in [whole.as_str(), whole.split_once('\n').unwrap().1] {
+    let with_command = text("h2load-threads-elided.txt");
+    let (_, without_command) = with_command.split_once('\n').unwrap();
+    for text in [with_command.as_str(), without_command] {
         let audit = of(text);
         assert_eq!(found(&audit, Id::Contradiction), Vec::<&_>::new());
         assert_eq!(printed(&audit.reports[0], FigureKey::Connections), "");

@@ -1,4 +1,4 @@
-//! One report in many surroundings: the figures are the same.
+//! One report in many layouts: the figures are the same.
 
 use abx_audit::{Audit, LoadTool};
 
@@ -7,7 +7,7 @@ use crate::{figures, of, of_texts, text};
 const AB: &str = "event-servers-nginx.ab.txt";
 const HTTPERF: &str = "app-server.httperf.txt";
 
-/// Both texts in a layout give the figures that they give plainly.
+/// Checks that a layout does not change the figures of two reports.
 fn is_the_same(layout: impl Fn(&str) -> String) {
     for name in [AB, HTTPERF] {
         let plain = text(name);
@@ -23,8 +23,8 @@ fn is_the_same(layout: impl Fn(&str) -> String) {
 }
 
 #[test]
-fn surroundings_change_no_figure() {
-    // Method: ends of lines, indentation, quotation, colours, blanks, and a web page.
+fn layouts_do_not_change_figures() {
+    // Method: line ends, indentation, quote marks, colours, unusual spaces, and a web page.
     is_the_same(|text| text.replace('\n', "\r\n"));
     is_the_same(|text| text.replace('\n', "\r"));
     is_the_same(|text| text.lines().map(|line| format!("      {line}\n")).collect());
@@ -49,7 +49,7 @@ fn surroundings_change_no_figure() {
 
 #[test]
 fn lines_may_be_joined_and_broken_anywhere_between_words() {
-    // Method: all of a report in one line, and lines of 37 and of 61 letters.
+    // Method: a report in one line, and in lines of 37 and of 61 letters.
     is_the_same(|text| text.split_whitespace().collect::<Vec<_>>().join(" ") + "\n");
     for width in [37, 61] {
         is_the_same(|text| {
@@ -70,19 +70,19 @@ fn lines_may_be_joined_and_broken_anywhere_between_words() {
 }
 
 #[test]
-fn prose_of_any_language_is_no_report() {
-    // Method: reports among sentences, some of which use the words of reports.
+fn prose_is_not_read_as_a_report() {
+    // Method: reports among sentences in three languages, some with the words of reports.
     let reports = [text(AB), text(HTTPERF)];
     let between = [
         "Requests per second: the more the better. Total: nothing yet.\n",
         "Die Ergebnisse auf meinem Rechner (Anfragen pro Sekunde: siehe unten) mit 50% Last:\n\n",
         "Wyniki: średnio 1,5 raza szybciej. 結果：毎秒のリクエスト数。\n\n",
     ];
-    let all_text = format!(
+    let document = format!(
         "{}{}{}{}{}",
         between[0], reports[0], between[1], reports[1], between[2]
     );
-    let audit = of(&all_text);
+    let audit = of(&document);
     let tools: Vec<LoadTool> = audit.reports.iter().map(|report| report.tool).collect();
     assert_eq!(tools, [LoadTool::Ab, LoadTool::Httperf]);
     let alone = [of(&reports[0]), of(&reports[1])];
@@ -96,8 +96,8 @@ fn prose_of_any_language_is_no_report() {
     }
 }
 
-/// Lines of several texts beside each other.
-fn beside(texts: &[String], layout: impl Fn(&[&str]) -> String) -> String {
+/// Several texts side by side, line by line.
+fn side_by_side(texts: &[String], layout: impl Fn(&[&str]) -> String) -> String {
     let lines: Vec<Vec<&str>> = texts.iter().map(|text| text.lines().collect()).collect();
     let most = lines.iter().map(Vec::len).max().unwrap_or_default();
     (0..most)
@@ -112,9 +112,9 @@ fn beside(texts: &[String], layout: impl Fn(&[&str]) -> String) -> String {
 }
 
 #[test]
-fn reports_side_by_side_are_several() {
-    // Method: two and three reports in columns of blanks, with bars between, and with
-    // tabulators as `paste` writes them.
+fn reports_side_by_side_are_separated() {
+    // Method: two and three reports, in columns separated by spaces, by bars, and by tabs as
+    // `paste` writes them.
     let names = [
         "event-servers-libevent1.ab.txt",
         "event-servers-nginx.ab.txt",
@@ -126,26 +126,26 @@ fn reports_side_by_side_are_several() {
         cells.join(gap)
     };
     for count in [2, 3] {
-        let some = &texts[..count];
-        let plain: Vec<_> = some.iter().flat_map(|text| figures(&of(text))).collect();
+        let shown = &texts[..count];
+        let plain: Vec<_> = shown.iter().flat_map(|text| figures(&of(text))).collect();
         let layouts: [Audit; 3] = [
-            of(&beside(some, |cells| padded(cells, "  "))),
-            of(&beside(some, |cells| padded(cells, " | "))),
-            of(&beside(some, |cells| cells.join("\t"))),
+            of(&side_by_side(shown, |cells| padded(cells, "  "))),
+            of(&side_by_side(shown, |cells| padded(cells, " | "))),
+            of(&side_by_side(shown, |cells| cells.join("\t"))),
         ];
         for (number, audit) in layouts.iter().enumerate() {
-            let mut pairs = figures(audit);
+            let mut actual = figures(audit);
             let mut expected = plain.clone();
-            pairs.sort();
+            actual.sort();
             expected.sort();
-            assert_eq!(pairs, expected, "{count} in layout {number}");
+            assert_eq!(actual, expected, "{count} in layout {number}");
         }
     }
 }
 
 #[test]
-fn several_reports_in_a_file_have_the_names_of_their_lines() {
-    // Method: one after the other, and the same one twice.
+fn several_reports_in_a_file_are_named_after_their_lines() {
+    // Method: two reports in sequence, and the same report twice.
     let first = text("event-servers-libevent1.ab.txt");
     let second = text("event-servers-node.ab.txt");
     let audit = of_texts(&[("post.md", &format!("{first}\n{second}"))]);
@@ -165,8 +165,8 @@ fn several_reports_in_a_file_have_the_names_of_their_lines() {
 }
 
 #[test]
-fn numbers_of_other_countries_are_read() {
-    // Method: commas for points, in all of a report of ab.
+fn decimal_commas_are_read() {
+    // Method: a report of ab with commas as decimal points.
     let plain = text("event-servers-node.ab.txt");
     let mut letters: Vec<char> = plain.chars().collect();
     for place in 1..letters.len() - 1 {
@@ -190,7 +190,7 @@ fn numbers_of_other_countries_are_read() {
 
 #[test]
 fn tables_of_rates_are_read() {
-    // Method: a table of Markdown with a row that lacks a cell, and a sentence below.
+    // Method: a Markdown table with a row that lacks a cell, and a sentence below it.
     let text = "| Server | Req/s | p99 |\n|---|---:|---:|\n| nginx | 41,235.5 | 2.5 |\n\
                 | old one | 1,234 | 7.5 |\n| lost | 30.5 |\n| gone | 5.5 | 8.5 |\n\nWe ran 3 of 4.\n";
     let audit = of(text);
@@ -223,8 +223,8 @@ fn tables_of_rates_are_read() {
 
 #[test]
 fn tables_with_other_words_and_marks_are_read() {
-    // Method: Markdown, a wiki, CSV, a box, columns of blanks, and a web page; cells without a
-    // measurement have no row.
+    // Method: Markdown, a wiki, CSV, a box, columns separated by spaces, and a web page; rows
+    // without a rate are left out.
     let rows = |audit: &Audit| -> Vec<(String, f64)> {
         let reports = audit.reports.iter();
         let rate = abx_audit::FigureKey::Rate;

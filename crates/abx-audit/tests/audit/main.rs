@@ -1,4 +1,4 @@
-//! The crate by its door: reports of every tool, whole, damaged, and in all surroundings.
+//! Tests of the public interface: reports of every tool, complete, damaged, and in many layouts.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -22,12 +22,12 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports")
 }
 
-/// The text of one of them.
+/// The text of a report in the folder.
 fn text(name: &str) -> String {
     fs::read_to_string(folder().join(name)).unwrap()
 }
 
-/// All of them by their names.
+/// The names and texts of all reports in the folder.
 fn all() -> Vec<(String, String)> {
     let mut names: Vec<String> = fs::read_dir(folder())
         .unwrap()
@@ -38,7 +38,7 @@ fn all() -> Vec<(String, String)> {
     names.into_iter().zip(texts).collect()
 }
 
-/// The audit of texts by their names.
+/// The audit of texts with file names.
 fn of_texts(texts: &[(&str, &str)]) -> Audit {
     let texts: Vec<ReportText> = texts
         .iter()
@@ -75,7 +75,7 @@ fn found(audit: &Audit, id: AuditFindingId) -> Vec<&AuditFinding> {
         .collect()
 }
 
-/// A figure as it was printed.
+/// A figure as printed; empty if it is missing.
 fn printed(report: &ToolReport, key: FigureKey) -> &str {
     report
         .figures
@@ -83,7 +83,7 @@ fn printed(report: &ToolReport, key: FigureKey) -> &str {
         .map_or("", |figure| &figure.printed)
 }
 
-/// A figure's value.
+/// The value of a figure; NaN if it is missing.
 fn value(report: &ToolReport, key: FigureKey) -> f64 {
     report
         .figures
@@ -91,11 +91,12 @@ fn value(report: &ToolReport, key: FigureKey) -> f64 {
         .map_or(f64::NAN, |figure| figure.value)
 }
 
-/// Without the places, which differ in other layouts: the printed figures of each report.
+/// The printed figures of each report, without line numbers, which depend on the layout.
 fn figures(audit: &Audit) -> Vec<Vec<(FigureKey, String)>> {
     let of_report = |report: &ToolReport| {
-        let each = report.figures.iter();
-        each.map(|(key, figure)| (*key, figure.printed.clone()))
+        let figures = report.figures.iter();
+        figures
+            .map(|(key, figure)| (*key, figure.printed.clone()))
             .collect()
     };
     audit.reports.iter().map(of_report).collect()

@@ -1,10 +1,10 @@
-//! What holds for any text.
+//! Properties of the audit of any text.
 
 use proptest::prelude::*;
 
 use crate::{all, fuzz};
 
-/// Pieces of reports, in any order and cut anywhere.
+/// Random pieces of reports in random order.
 fn pieces() -> impl Strategy<Value = String> {
     let texts: Vec<String> = all().into_iter().map(|(_, text)| text).collect();
     let piece = (0..texts.len(), any::<prop::sample::Index>(), 0..400_usize).prop_map(
@@ -15,8 +15,8 @@ fn pieces() -> impl Strategy<Value = String> {
         },
     );
     let between = prop::sample::select(vec!["", "\n", " ", "\r\n", "\t", "9", ",", "\x1b[1m", "|"]);
-    let vec_strategy = prop::collection::vec((piece, between), 0..8);
-    vec_strategy.prop_map(|pairs| {
+    let pieces = prop::collection::vec((piece, between), 0..8);
+    pieces.prop_map(|pairs| {
         pairs
             .into_iter()
             .map(|(piece, between)| piece + between)
@@ -46,14 +46,14 @@ proptest! {
 }
 
 #[test]
-fn what_fuzzing_kept_is_audited() {
-    // Method: the fuzz target's body, on kept inputs and changes of them.
+fn the_fuzzing_corpus_is_audited() {
+    // Method: the body of the fuzz target, on the corpus and mutations of it.
     abx_corpus::replay_text("audit", 500, fuzz::any_text);
 }
 
 #[test]
-fn whole_reports_are_audited() {
-    // Method: what must hold for any text, for each report of the tests.
+fn complete_reports_are_audited() {
+    // Method: the properties of any text, for each report of the folder.
     for (_, text) in all() {
         fuzz::any_text(&text);
     }
@@ -61,7 +61,7 @@ fn whole_reports_are_audited() {
 
 #[test]
 fn large_texts_are_read_within_bounds() {
-    // Method: more reports than are compared, more text than is read, and blank lines alone.
+    // Method: more reports than are compared, and more text than is read.
     let report = crate::text("h2load-failed-within-done.txt");
     let many = crate::of(&report.repeat(1003));
     assert_eq!(many.reports.len(), 1000);

@@ -1,4 +1,4 @@
-//! The reports of two published comparisons, read by a person first.
+//! The reports of two published comparisons, with expectations that a person read from them.
 
 use abx_audit::{AuditFindingId as Id, FigureKey, LoadTool};
 use abx_evidence::Level;
@@ -16,7 +16,7 @@ const AB: [&str; 6] = [
 
 #[test]
 fn every_figure_of_an_ab_report_is_read() {
-    // Method: one report, held against what stands in it.
+    // Method: one report and its text.
     use FigureKey::{
         BodyLength, BytesBodies, BytesTotal, Completed, ConnectMean, Connections, Elapsed, Failed,
         Max, Mean, MeanComputed, Min, Not2xx, Rate, Spread, TimePerRequest, Transfer,
@@ -68,7 +68,7 @@ fn every_figure_of_an_ab_report_is_read() {
 }
 
 #[test]
-fn errors_are_no_responses_of_the_page() {
+fn error_responses_void_a_rate() {
     // Method: nginx responded to every request with an error, quickly.
     let audit = of_files(&AB);
     let errors = found(&audit, Id::ErrorResponses);
@@ -91,8 +91,8 @@ fn errors_are_no_responses_of_the_page() {
 
 #[test]
 fn connections_without_requests_are_counted() {
-    // Method: by Little's law shortfin had 94 of 500, node 102 and nginx 378 in flight; of
-    // the others, what one slow request at the end makes leaves room for all 500.
+    // Method: by Little's law, shortfin had 94 of 500 requests in flight, node 102 and nginx 378.
+    // The others may have had all 500, because one slow request at the end lowers the mean.
     let audit = of_files(&AB);
     let idle = found(&audit, Id::IdleConnections);
     let names: Vec<&str> = idle
@@ -112,9 +112,9 @@ fn connections_without_requests_are_counted() {
 }
 
 #[test]
-fn a_generator_that_is_late_is_told_by_its_connections() {
-    // Method: within one machine connecting took 5 ms at least with five servers, and 0 ms
-    // with node. Of the three rates that nothing else limits this is stated at the end, too.
+fn slow_local_connections_show_a_late_generator() {
+    // Method: on one machine, connecting took 5 ms or more with five servers, and 0 ms with node.
+    // The conclusions repeat the finding for the three rates without other limits.
     let audit = of_files(&AB);
     let late = found(&audit, Id::LateGenerator);
     let mut names: Vec<&str> = late
@@ -141,22 +141,22 @@ fn a_generator_that_is_late_is_told_by_its_connections() {
 }
 
 #[test]
-fn times_beside_different_numbers_of_requests_under_way_are_not_compared() {
+fn times_at_different_numbers_of_requests_in_flight_are_not_compared() {
     // Method: the mean times are 18 to 92 ms, with 94 to 483 requests in flight. Two reports
     // with about as many in flight have no such finding.
     let audit = of_files(&AB);
-    let found_one = found(&audit, Id::DifferentUnderWay);
-    assert_eq!(found_one.len(), 1);
+    let different = found(&audit, Id::DifferentUnderWay);
+    assert_eq!(different.len(), 1);
     for about in ["libevent1 about 483 (87 ms)", "shortfin about 94 (18 ms)"] {
-        assert!(found_one[0].message.contains(about), "{found_one:?}");
+        assert!(different[0].message.contains(about), "{different:?}");
     }
     let alike = of_files(&[AB[0], AB[1]]);
     assert!(found(&alike, Id::DifferentUnderWay).is_empty());
 }
 
 #[test]
-fn arithmetic_that_holds_is_no_finding() {
-    // Method: all reports; what is printed there agrees with itself.
+fn consistent_figures_cause_no_finding() {
+    // Method: all reports, whose figures are consistent.
     let mut names = AB.to_vec();
     names.push("app-server.httperf.txt");
     let audit = of_files(&names);
@@ -164,8 +164,8 @@ fn arithmetic_that_holds_is_no_finding() {
 }
 
 #[test]
-fn runs_that_identical_servers_could_have_made_are_not_told_apart() {
-    // Method: the three that nothing else limits differ by 11 % at most.
+fn runs_that_differ_no_more_than_identical_servers_are_not_distinguished() {
+    // Method: the three rates without other limits differ by at most 11 %.
     let audit = of_files(&AB);
     let first = &audit.conclusions[0];
     assert!(
@@ -190,7 +190,7 @@ fn runs_that_identical_servers_could_have_made_are_not_told_apart() {
 }
 
 #[test]
-fn a_table_is_held_against_the_reports_it_was_made_of() {
+fn a_table_is_matched_with_its_reports() {
     // Method: all files together: each row has the rate of one report.
     let mut names = AB.to_vec();
     names.push("event-servers-summary.txt");
@@ -223,8 +223,8 @@ fn a_table_is_held_against_the_reports_it_was_made_of() {
 }
 
 #[test]
-fn a_report_of_httperf_is_read_through_typographic_dashes() {
-    // Method: the echoed command has dashes that a word processor made.
+fn a_report_of_httperf_with_typographic_dashes_is_read() {
+    // Method: the echoed command has dashes from a word processor.
     use FigureKey::{
         AskedCalls, AskedRequests, BodySize, CallsPerConnection, Completed, ConnectionsMost,
         CpuShare, Elapsed, Mean, Median, Port, Rate, RateSamples, Sent, Status2xx, WaitingMean,
@@ -274,7 +274,7 @@ fn a_report_of_httperf_is_read_through_typographic_dashes() {
 
 #[test]
 fn reports_of_different_tools_are_not_compared() {
-    // Method: ab beside httperf.
+    // Method: a report of ab and one of httperf.
     let audit = of_files(&["event-servers-libevent1.ab.txt", "app-server.httperf.txt"]);
     let tools = found(&audit, Id::DifferentRuns);
     assert!(

@@ -1,11 +1,11 @@
-//! What each tool prints is read, and what is wrong with it is found.
+//! The report of each tool is read, and its flaws are reported.
 
 use abx_audit::{Audit, AuditFindingId as Id, FigureKey, LoadTool};
 use abx_evidence::Level;
 
 use crate::{found, of_files, printed, text, value};
 
-/// The only report of a file, of this tool, without a line that was not read.
+/// The audit of a file with exactly one report, of this tool, without unread lines.
 fn only(name: &str, tool: LoadTool) -> Audit {
     let audit = of_files(&[name]);
     assert_eq!(audit.reports.len(), 1, "{name}: {audit:#?}");
@@ -22,8 +22,8 @@ fn is_printed(audit: &Audit, figures: &[(FigureKey, &str)]) {
 }
 
 fn quantiles(audit: &Audit) -> Vec<(f64, f64)> {
-    let printed_quantiles = audit.reports[0].quantiles.iter();
-    printed_quantiles
+    let quantiles = audit.reports[0].quantiles.iter();
+    quantiles
         .map(|quantile| (quantile.percent, (quantile.time.value * 1e7).round() / 1e4))
         .collect()
 }
@@ -79,7 +79,7 @@ fn wrk_is_read() {
 }
 
 #[test]
-fn wrk2_is_told_from_wrk_and_its_rate_was_asked_for() {
+fn wrk2_is_distinguished_from_wrk_and_its_rate_is_a_target() {
     // Method: a report with its command, and without.
     let audit = only("wrk2.txt", LoadTool::Wrk2);
     is_printed(
@@ -89,8 +89,8 @@ fn wrk2_is_told_from_wrk_and_its_rate_was_asked_for() {
     assert_eq!(audit.reports[0].quantiles.len(), 8);
     assert!(found(&audit, Id::AskedRate)[0].message.contains("2000"));
     assert!(found(&audit, Id::IdleConnections).is_empty());
-    let whole = text("wrk2.txt");
-    let bare = crate::of(whole.split_once('\n').unwrap().1);
+    let with_command = text("wrk2.txt");
+    let bare = crate::of(with_command.split_once('\n').unwrap().1);
     assert_eq!(bare.reports[0].tool, LoadTool::Wrk2);
     assert_eq!(found(&bare, Id::AskedRate).len(), 1);
 }
@@ -128,8 +128,8 @@ fn hey_is_read() {
 }
 
 #[test]
-fn oha_is_told_from_hey() {
-    // Method: the times have another unit, and the sizes another word.
+fn oha_is_distinguished_from_hey() {
+    // Method: its times have another unit, and its sizes another label.
     let audit = only("oha.txt", LoadTool::Oha);
     is_printed(
         &audit,
@@ -149,7 +149,7 @@ fn oha_is_told_from_hey() {
 
 #[test]
 fn h2load_is_read() {
-    // Method: a report in which nothing is wrong but that it is one short run.
+    // Method: a report whose only flaw is that it is one short run.
     let audit = only("h2load.txt", LoadTool::H2load);
     is_printed(
         &audit,
@@ -187,8 +187,8 @@ fn siege_is_read_as_text_and_as_json() {
 }
 
 #[test]
-fn abs_own_ways_are_told() {
-    // Method: an odd number of requests, bodies that change, and connections kept by some.
+fn the_peculiarities_of_ab_are_reported() {
+    // Method: an odd number of requests, bodies that vary, and connections that are partly reused.
     let audit = only("ab-keepalive.txt", LoadTool::Ab);
     has(
         &audit,
@@ -211,7 +211,7 @@ fn abs_own_ways_are_told() {
 }
 
 #[test]
-fn a_rate_that_httperf_was_told_is_no_capacity() {
+fn a_target_rate_of_httperf_is_not_a_capacity() {
     // Method: an open loop, with some errors.
     let audit = only("httperf-rate.txt", LoadTool::Httperf);
     for (id, about) in [
@@ -226,21 +226,17 @@ fn a_rate_that_httperf_was_told_is_no_capacity() {
         ),
         (Id::GeneratorCpu, "99.8 %"),
     ] {
-        let audit_findings = found(&audit, id);
-        assert!(
-            audit_findings[0].message.contains(about),
-            "{audit_findings:?}"
-        );
+        let findings = found(&audit, id);
+        assert!(findings[0].message.contains(about), "{findings:?}");
     }
     assert!(found(&audit, Id::OneAtATime).is_empty());
 }
 
 #[test]
 fn ab_without_deviations_is_read() {
-    // Method: the times as -S and older versions print them, and a row of five numbers that
-    // ends after three: no row of three.
-    let whole = text("event-servers-node.ab.txt");
-    let (head, _) = whole.split_once("              min  mean").unwrap();
+    // Method: times as -S and older versions print them, and rows whose third number is broken.
+    let report = text("event-servers-node.ab.txt");
+    let (head, _) = report.split_once("              min  mean").unwrap();
     let rows = "              min   avg   max\nConnect:        0     4    54\n\
                 Processing:     2    46   912\nTotal:          2    50   912\n";
     let audit = crate::of(&format!("{head}{rows}"));

@@ -1,4 +1,4 @@
-//! What ab counts, from what the load gave.
+//! The figures of ab's report, counted from the result of a load.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use abx_evidence::{LoggedRequest, Outcome, RequestLog, TlsOptions};
 use super::options::AbOptions;
 use super::spread::Spread;
 
-/// What came of a load.
+/// The result of a load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AbRun {
     pub log: RequestLog,
@@ -16,32 +16,32 @@ pub struct AbRun {
     pub received_bytes: u64,
     pub body_bytes: u64,
     pub request_bytes: u64,
-    /// A moment of the calendar in µs, and the same moment on the monotonic clock in ns.
+    /// A time since 1970 in µs, and the same time on the monotonic clock in ns.
     pub clocks: (u64, u64),
 }
 
-/// Requests that failed, by cause; each has one.
+/// Requests that failed, by cause; each request has one cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AbFailures {
-    /// No connection was made.
+    /// The connection could not be opened.
     pub connect: u64,
     /// The connection broke, or no response came in time.
     pub receive: u64,
-    /// The document was longer or shorter than the first one, or its connection was closed
+    /// The document differed in length from the first one, or the server closed the connection
     /// before its end.
     pub length: u64,
-    /// What came was no HTTP.
+    /// The response was not HTTP.
     pub exceptions: u64,
 }
 
-/// What was agreed on with the server, as ab writes it.
+/// The negotiated TLS parameters, as ab prints them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AbTls {
-    /// Version, cipher suite, bits of the server's key and of the cipher's.
+    /// Version, cipher suite, bits of the server's key and of the cipher's key.
     pub protocol: String,
-    /// The group that keys were made in.
+    /// The key exchange group.
     pub temporary_key: Option<String>,
-    /// The name that was sent.
+    /// The server name that was sent.
     pub server_name: Option<String>,
 }
 
@@ -62,11 +62,11 @@ pub struct AbFigures {
     pub(super) port: u16,
     pub(super) tls: Option<AbTls>,
     pub(super) path: String,
-    /// `None` when they may vary.
+    /// `None` if the length may vary.
     pub(super) document_bytes: Option<u64>,
     pub(super) concurrency: u32,
     pub(super) seconds: f64,
-    /// Requests that ended, failed ones included.
+    /// Requests that ended, including failed ones.
     pub(super) complete: u64,
     pub(super) failures: AbFailures,
     pub(super) non_2xx: u64,
@@ -74,7 +74,7 @@ pub struct AbFigures {
     pub(super) kept: Option<u64>,
     pub(super) received_bytes: u64,
     pub(super) body_bytes: u64,
-    /// `None` when requests have no body.
+    /// `None` if requests have no body.
     pub(super) sent_bytes: Option<u64>,
     pub(super) times: Vec<AbTime>,
     pub(super) rows: Rows,
@@ -90,7 +90,7 @@ pub(super) struct Rows {
 }
 
 impl AbFailures {
-    /// How many requests failed.
+    /// The number of failed requests.
     #[must_use]
     pub fn all(self) -> u64 {
         self.connect + self.receive + self.length + self.exceptions
@@ -119,53 +119,55 @@ impl AbFailures {
 }
 
 impl AbFigures {
-    /// Counts.
+    /// Counts the requests of a run.
     #[must_use]
     pub fn of(options: &AbOptions, run: &AbRun) -> AbFigures {
         let requests = run.log.requests();
-        let mut whole: Vec<&LoggedRequest> = requests
-            .iter()
-            .filter(|request| request.status > 0)
-            .collect();
-        whole.sort_by_key(|request| request.intended_ns + request.total_ns);
-        let first_bytes = whole.first().map_or(0, |first| first.body_bytes);
+        let responses = || requests.iter().filter(|request| request.status > 0);
+        let first = responses().min_by_key(|request| request.intended_ns + request.total_ns);
+        let first_bytes = first.map_or(0, |first| first.body_bytes);
         let document_bytes = (!options.accepts_any_length).then_some(first_bytes);
         let mut failures = AbFailures::default();
-        requests
-            .iter()
-            .for_each(|request| failures.add(request, document_bytes));
+        for request in requests {
+            failures.add(request, document_bytes);
+        }
         let complete = requests.len() as u64;
         let times = times(requests, run.clocks);
         AbFigures {
             software: software(run.log.heads().first().map_or(&[][..], Vec::as_slice)),
             host: options.url.host.clone(),
             port: options.url.port,
-            tls: run.log.tls().map(|terms| AbTls::of(terms, options)),
+            tls: run.log.tls().map(|tls| AbTls::of(tls, options)),
             path: options.url.path.clone(),
             document_bytes,
             concurrency: options.concurrency,
             seconds: run.elapsed.as_secs_f64(),
             complete,
             failures,
-            non_2xx: count(&whole, |request| request.status / 100 != 2),
+            non_2xx: responses()
+                .filter(|request| request.status / 100 != 2)
+                .count() as u64,
             kept: options
                 .keep_alive
-                .then(|| count(&whole, |request| request.is_kept)),
+                .then(|| responses().filter(|request| request.is_kept).count() as u64),
             received_bytes: run.received_bytes,
             body_bytes: run.body_bytes,
-            sent_bytes: { options.body_file.as_ref() }.map(|_| complete * run.request_bytes),
+            sent_bytes: options
+                .body_file
+                .is_some()
+                .then(|| complete * run.request_bytes),
             rows: Rows::of(&times),
             times,
         }
     }
 
-    /// How many requests ended, failed ones included.
+    /// The number of requests that ended, including failed ones.
     #[must_use]
     pub fn complete(&self) -> u64 {
         self.complete
     }
 
-    /// How many failed, by cause.
+    /// The failed requests, by cause.
     #[must_use]
     pub fn failures(&self) -> AbFailures {
         self.failures
@@ -173,21 +175,21 @@ impl AbFigures {
 }
 
 impl AbTls {
-    fn of(terms: &TlsOptions, options: &AbOptions) -> AbTls {
-        let cipher_bits = if terms.cipher.contains("AES_128") {
+    fn of(tls: &TlsOptions, options: &AbOptions) -> AbTls {
+        let cipher_bits = if tls.cipher.contains("AES_128") {
             128
         } else {
             256
         };
-        let key_bits = terms.server_key_bits.unwrap_or(0);
-        let version = &terms.version;
-        let suite = openssl_name(&terms.cipher);
-        // An address is no name (RFC 6066, section 3).
+        let key_bits = tls.server_key_bits.unwrap_or(0);
+        let version = &tls.version;
+        let suite = openssl_name(&tls.cipher);
+        // Addresses are not sent as names (RFC 6066, section 3).
         let name = options.url.host.as_str();
         let is_name = !name.starts_with('[') && name.parse::<std::net::IpAddr>().is_err();
         AbTls {
             protocol: format!("{version},{suite},{key_bits},{cipher_bits}"),
-            temporary_key: terms.group.as_deref().map(|group| {
+            temporary_key: tls.group.as_deref().map(|group| {
                 match group {
                     "X25519" => "X25519 253 bits",
                     "secp256r1" => "ECDH P-256 256 bits",
@@ -201,7 +203,7 @@ impl AbTls {
     }
 }
 
-/// A cipher suite as OpenSSL calls it.
+/// OpenSSL's name of a cipher suite.
 fn openssl_name(suite: &str) -> String {
     if let Some(rest) = suite.strip_prefix("TLS13_") {
         return format!("TLS_{rest}");
@@ -211,12 +213,8 @@ fn openssl_name(suite: &str) -> String {
     words.replace("POLY1305-SHA256", "POLY1305")
 }
 
-fn count(requests: &[&LoggedRequest], is_one: impl Fn(&LoggedRequest) -> bool) -> u64 {
-    requests.iter().filter(|request| is_one(request)).count() as u64
-}
-
-/// The server software that a response's head names: to the first space, in letters that a terminal
-/// only shows, and no more of them than a report has room for.
+/// The server software that a response's head names: up to the first space, without control
+/// characters, and short enough for a report.
 fn software(head: &[u8]) -> String {
     let text = String::from_utf8_lossy(head);
     let mut lines = text.lines().take_while(|line| !line.is_empty());
@@ -231,7 +229,7 @@ fn software(head: &[u8]) -> String {
 
 const SOFTWARE_LETTERS_MAX: usize = 200;
 
-/// The times of requests, by their totals.
+/// The times of requests, in ascending order of their totals.
 fn times(requests: &[LoggedRequest], (calendar_us, monotonic_ns): (u64, u64)) -> Vec<AbTime> {
     let mut times: Vec<AbTime> = requests
         .iter()
@@ -247,7 +245,7 @@ fn times(requests: &[LoggedRequest], (calendar_us, monotonic_ns): (u64, u64)) ->
 }
 
 impl AbTime {
-    /// What is not the connection's making.
+    /// The time after the connection was established.
     pub(super) fn processing_us(&self) -> u64 {
         self.total_us.saturating_sub(self.connect_us)
     }
@@ -280,8 +278,8 @@ pub(super) mod tests {
         }
     }
 
-    /// A run of 2 s of these requests: status, bytes and outcome, each of them 1 ms longer
-    /// than the one before it, which is 10 ms, 2 ms of which are the connection's.
+    /// A run of 2 s with these requests: status, bytes and outcome. The first takes 10 ms, each
+    /// other request 1 ms longer than the one before it; connecting takes 2 ms of each.
     pub(in super::super) fn run(requests: &[(u16, u64, Outcome)]) -> AbRun {
         let plan = RequestLogPlan {
             most: 1_000,
@@ -289,9 +287,9 @@ pub(super) mod tests {
         };
         let mut log = RequestLog::new(&plan, u64::MAX);
         log.begins(b"HTTP/1.1 200 OK\r\nserver: nginx/1.22 (x)\r\n\r\nServer: no\r\n");
-        for (place, (status, bytes, outcome)) in requests.iter().enumerate() {
-            let began_ns = 1_000_000_000 + 20_000_000 * place as u64;
-            let total_ns = 10_000_000 + 1_000_000 * place as u64;
+        for (index, (status, bytes, outcome)) in requests.iter().enumerate() {
+            let began_ns = 1_000_000_000 + 20_000_000 * index as u64;
+            let total_ns = 10_000_000 + 1_000_000 * index as u64;
             let stamps = Timestamps {
                 intended_ns: began_ns,
                 connect_ns: Some(2_000_000),
@@ -314,8 +312,8 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_request_fails_for_one_cause() {
-        // Method: one of each class, and both kinds of responses, beside a document of 12 bytes.
+    fn a_failed_request_counts_under_one_cause() {
+        // Method: failures of each class, and two good responses, with a document of 12 bytes.
         let run = run(&[
             (200, 12, Outcome::Ok),
             (404, 12, Outcome::Ok),
@@ -345,16 +343,16 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_name_of_a_server_is_only_shown() {
-        // Method: a name that is long, and one with a control character in two bytes.
+    fn the_name_of_the_server_software_is_shortened_and_made_printable() {
+        // Method: a long name, and a name with a control character of two bytes.
         let head = |name: &str| format!("HTTP/1.1 200 OK\r\nServer: {name}\r\n\r\n");
         assert_eq!(software(head(&"x".repeat(20_000)).as_bytes()).len(), 200);
         assert_eq!(software(head("a\u{9b}2J").as_bytes()), "a2J");
     }
 
     #[test]
-    fn what_is_sent_is_counted_where_there_is_a_body() {
-        // Method: two requests of 100 bytes, with and without one.
+    fn sent_bytes_are_counted_if_requests_have_a_body() {
+        // Method: two requests of 100 bytes, with and without a body.
         let run = run(&[(200, 12, Outcome::Ok), (200, 12, Outcome::Ok)]);
         assert_eq!(
             AbFigures::of(&options("-p f a/"), &run).sent_bytes,
@@ -364,15 +362,15 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_was_agreed_on_is_written_as_openssl_does() {
-        // Method: the suites of both versions, with and without a name.
-        let terms = |version: &str, cipher: &str| TlsOptions {
+    fn negotiated_parameters_are_printed_as_openssl_names_them() {
+        // Method: suites of both versions, with and without a server name.
+        let tls = |version: &str, cipher: &str| TlsOptions {
             version: version.to_owned(),
             cipher: cipher.to_owned(),
             group: Some("X25519".to_owned()),
             server_key_bits: Some(2048),
         };
-        let new = terms("TLSv1.3", "TLS13_AES_256_GCM_SHA384");
+        let new = tls("TLSv1.3", "TLS13_AES_256_GCM_SHA384");
         let named = AbTls::of(&new, &options("https://localhost/"));
         assert_eq!(named.protocol, "TLSv1.3,TLS_AES_256_GCM_SHA384,2048,256");
         assert_eq!(named.temporary_key.as_deref(), Some("X25519 253 bits"));
@@ -398,7 +396,7 @@ pub(super) mod tests {
                 "ECDHE-ECDSA-CHACHA20-POLY1305,2048,256",
             ),
         ] {
-            let old = AbTls::of(&terms("TLSv1.2", cipher), &options("https://localhost/"));
+            let old = AbTls::of(&tls("TLSv1.2", cipher), &options("https://localhost/"));
             assert_eq!(old.protocol, format!("TLSv1.2,{name}"));
         }
     }

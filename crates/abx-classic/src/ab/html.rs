@@ -1,4 +1,4 @@
-//! The report as a table of HTML.
+//! The report as an HTML table.
 
 use std::fmt::{Display, Write};
 
@@ -54,7 +54,7 @@ impl AbFigures {
     }
 }
 
-/// A table as far as it is written.
+/// A table under construction.
 struct HtmlRows<'a> {
     text: String,
     markup: &'a AbMarkup,
@@ -93,11 +93,11 @@ impl HtmlRows<'_> {
         let sent = figures.kib_per_s(sent_bytes);
         let total = figures.kib_per_s(sent_bytes + figures.received_bytes);
         let AbMarkup { row, cell, .. } = self.markup;
-        for (rate, what) in [(sent, "sent"), (total, "total")] {
+        for (rate, label) in [(sent, "sent"), (total, "total")] {
             let _ = writeln!(
                 self.text,
                 "<tr {row}><td colspan=2 {cell}>&nbsp;</td><td colspan=2 {cell}>{rate:.2} kb/s \
-                 {what}</td></tr>"
+                 {label}</td></tr>"
             );
         }
     }
@@ -129,7 +129,7 @@ impl HtmlRows<'_> {
     }
 }
 
-/// A server or a path cannot write markup.
+/// Escapes text from servers and command lines, so that it cannot add markup.
 fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")
@@ -143,8 +143,8 @@ mod tests {
     use super::super::figures::tests::{options, run};
 
     #[test]
-    fn the_table_is_abs_to_the_character() {
-        // Method: what ab 2.4.71 was seen to print, with these figures.
+    fn the_table_is_that_of_ab_to_the_character() {
+        // Method: the output of ab 2.4.71, with these figures.
         let parts = [(200, 12, Outcome::Ok), (0, 0, Outcome::Reset)];
         let options = options("-n 2 -c 2 -k -p f -y class=r -w http://127.0.0.1:8977/a?<b>&c");
         let text = AbFigures::of(&options, &run(&parts)).html(options.markup.as_ref().unwrap());

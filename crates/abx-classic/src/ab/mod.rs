@@ -1,9 +1,9 @@
-//! ApacheBench of httpd 2.4: its flags, its requests of HTTP/1.0, its report as text, HTML,
-//! CSV and gnuplot's table.
+//! ApacheBench of httpd 2.4: its flags, its HTTP/1.0 requests, and its report as text, HTML, CSV
+//! and a table for gnuplot.
 //!
-//! The way of the data: [`AbCommand::read`] (flags) → [`AbOptions::request`] (the request) →
-//! the load, made elsewhere → [`AbRun`] (what came of it) → [`AbFigures`] (what ab counts) →
-//! `text`, `html`, `tables`. What ab's report hides is in [`AbFigures::remarks`].
+//! Data flow: [`AbCommand::read`] (flags) → [`AbOptions::request`] (the request) → the load,
+//! generated elsewhere → [`AbRun`] (its result) → [`AbFigures`] (the counts of ab) → `text`,
+//! `html`, `tables`. [`AbFigures::remarks`] states what ab's report hides.
 
 mod figures;
 mod html;

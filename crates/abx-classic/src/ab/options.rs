@@ -10,14 +10,14 @@ use super::url::{AbUrl, authority_parts};
 use super::usage;
 use crate::short_options::ShortOptions;
 
-/// The letters of ab 2.4 and those of its trunk; a colon follows those with a value.
+/// The flags of ab 2.4 and of its trunk; a colon follows each flag that takes a value.
 pub(super) const LETTERS: &str = "n:c:t:s:b:B:p:u:T:v:wix:y:z:C:H:A:P:X:VkdSqlg:e:rm:hIZ:f:E:W:R:";
-/// What `-t` sets `-n` to.
+/// The number of requests that `-t` sets.
 const REQUESTS_OF_TIME: u64 = 50_000;
-/// The most connections.
+/// The largest number of connections.
 const CONCURRENCY_MAX: u32 = 20_000;
 
-/// What a command line requests.
+/// What a command line asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AbCommand {
     Version,
@@ -30,24 +30,24 @@ pub enum AbCommand {
 pub struct AbOptions {
     pub url: AbUrl,
     pub requests: u64,
-    /// Over how many connections at a time.
+    /// The number of connections at a time.
     pub concurrency: u32,
-    /// When it ends at the latest.
+    /// The time after which the load ends.
     pub time_limit: Option<Duration>,
-    /// Whether `-t` came behind `-n` and replaced it.
+    /// Whether `-t` followed `-n` and replaced it.
     pub time_replaced_requests: bool,
     /// How long a response may take.
     pub timeout: Duration,
     /// The local address of the connections.
     pub local_address: Option<IpAddr>,
     pub method: String,
-    /// The file whose contents are sent.
+    /// The file whose contents are sent as the body.
     pub body_file: Option<String>,
-    /// The `Content-Type` of the contents.
+    /// The `Content-Type` of the body.
     pub content_type: String,
-    /// How much is printed beside the report.
+    /// How much is printed in addition to the report.
     pub verbosity: u32,
-    /// The report's markup, where it is HTML.
+    /// The report's markup if it is HTML.
     pub markup: Option<AbMarkup>,
     /// `NAME=VALUE`, in order.
     pub cookies: Vec<String>,
@@ -65,20 +65,20 @@ pub struct AbOptions {
     pub hides_percentages: bool,
     /// Whether deviations, medians and warnings are left out.
     pub hides_confidence: bool,
-    /// Whether nothing is printed meanwhile.
+    /// Whether no progress is printed.
     pub is_quiet: bool,
     /// Whether documents may have any length.
     pub accepts_any_length: bool,
-    /// The file for each request.
+    /// The file for a table of all requests.
     pub gnuplot: Option<String>,
     pub csv: Option<String>,
-    /// Whether it continues after a failure.
+    /// Whether the load continues after a failure.
     pub continues: bool,
     pub tls: AbTlsOptions,
     pub threads: Option<usize>,
-    /// Time from one connection's start to the next one's.
+    /// Time from the start of one connection to the start of the next.
     pub ramp: Duration,
-    /// The size of each socket's buffers; `None` for the kernel's.
+    /// The size of each socket's buffers; `None` for the kernel's default.
     pub buffer_bytes: Option<u32>,
 }
 
@@ -90,12 +90,12 @@ pub struct AbMarkup {
     pub cell: String,
 }
 
-/// How connections are encrypted.
+/// The TLS settings of connections.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AbTlsOptions {
-    /// The only version; `None` for all.
+    /// The only version; `None` for all versions.
     pub version: Option<AbTlsVersion>,
-    /// The names of the cipher suites of TLS 1.2 that are offered; none for all.
+    /// The offered cipher suites of TLS 1.2; empty for all suites.
     pub suites: Vec<String>,
     /// Whether the server's name is not sent.
     pub hides_name: bool,
@@ -114,13 +114,13 @@ pub enum AbTlsVersion {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct AbRefusal {
-    /// What stands on standard error.
+    /// The text for standard error.
     pub message: String,
     pub exit_code: u8,
 }
 
 impl AbRefusal {
-    /// As ab: what is wrong, how to call it, and `EINVAL`.
+    /// A refusal as of ab: the mistake, the usage, and `EINVAL`.
     fn usage(wrong: impl std::fmt::Display) -> AbRefusal {
         AbRefusal {
             message: format!("ab: {wrong}\n{}", usage::usage().trim_end()),
@@ -135,7 +135,7 @@ impl AbRefusal {
         }
     }
 
-    /// What abx does not do.
+    /// A refusal of what abx does not support.
     fn unable(flag: &str, why: &str) -> AbRefusal {
         AbRefusal {
             message: format!("abx ab: {flag}: {why}"),
@@ -145,12 +145,12 @@ impl AbRefusal {
 }
 
 impl AbCommand {
-    /// Reads the words behind `ab`.
+    /// Reads the words after `ab`.
     ///
     /// # Errors
     /// [`AbRefusal`]: help, a wrong command line, or one that abx cannot carry out.
     pub fn read(words: &[String]) -> Result<AbCommand, AbRefusal> {
-        let options = ShortOptions::read(words, LETTERS).map_err(AbRefusal::usage)?;
+        let short = ShortOptions::read(words, LETTERS).map_err(AbRefusal::usage)?;
         let mut reader = Reader {
             options: AbOptions {
                 requests: 1,
@@ -162,7 +162,7 @@ impl AbCommand {
             },
             ..Reader::default()
         };
-        for (letter, value) in options.given {
+        for (letter, value) in short.options {
             match letter {
                 'V' => return Ok(AbCommand::Version),
                 'h' => {
@@ -174,7 +174,7 @@ impl AbCommand {
                 _ => reader.take(letter, value)?,
             }
         }
-        let [url] = options.rest else {
+        let [url] = short.rest else {
             return Err(AbRefusal::usage("wrong number of arguments"));
         };
         let url = AbUrl::read(url).ok_or_else(|| AbRefusal::usage("invalid URL"))?;
@@ -184,15 +184,15 @@ impl AbCommand {
     }
 }
 
-/// What was read so far.
+/// The options read so far.
 #[derive(Default)]
 struct Reader {
     options: AbOptions,
-    /// Whether the number of requests was given, or follows from a time.
+    /// Whether `-n` or `-t` set the number of requests.
     has_requests: bool,
     has_method: bool,
-    /// Whether the method was given by its name.
-    is_own_method: bool,
+    /// Whether `-m` named the method.
+    has_named_method: bool,
 }
 
 impl Reader {
@@ -262,14 +262,13 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes a flag that sets which method is sent: of those with a body and of HEAD there
-    /// may be one.
+    /// Takes a flag that sets the method: POST, PUT and HEAD exclude each other.
     fn take_method(&mut self, letter: char, value: &str) -> Result<(), AbRefusal> {
         let is_free = !self.has_method;
         let method = match letter {
-            'p' if is_free || self.is_own_method => "POST",
+            'p' if is_free || self.has_named_method => "POST",
             'p' => return Err(AbRefusal::flag("Cannot mix POST with other methods")),
-            'u' if is_free || self.is_own_method => "PUT",
+            'u' if is_free || self.has_named_method => "PUT",
             'u' => return Err(AbRefusal::flag("Cannot mix PUT with other methods")),
             'i' if is_free => "HEAD",
             'i' => return Err(AbRefusal::flag("Cannot mix HEAD with other methods")),
@@ -283,11 +282,11 @@ impl Reader {
             method.clone_into(&mut self.options.method);
         }
         self.has_method = true;
-        self.is_own_method |= is_named;
+        self.has_named_method |= is_named;
         Ok(())
     }
 
-    /// Whether all of it fits together.
+    /// Checks whether the options are consistent.
     fn finish(self, url: AbUrl) -> Result<AbOptions, AbRefusal> {
         let options = self.options;
         if u64::from(options.concurrency) > options.requests {
@@ -382,7 +381,7 @@ mod tests {
 
     #[test]
     fn without_flags_it_is_one_request() {
-        // Method: the defaults that ab's page names.
+        // Method: the defaults in ab's manual.
         let plain = load("127.0.0.1:8080/x");
         assert_eq!((plain.requests, plain.concurrency), (1, 1));
         assert_eq!(
@@ -405,58 +404,51 @@ mod tests {
 
     #[test]
     fn every_flag_is_read() {
-        // Method: all that go together, with a value of their own each.
-        let ab_options = load(
+        // Method: all flags that may be combined, each with a distinct value.
+        let options = load(
             "-n 100 -c7 -s 5 -B 127.0.0.2 -p body -T a/b -v 3 -y r -z d -x t -C a=1 -C b=2 -H X:1 \
              -A u:p -P x:y -X proxy:99 -kdSqlr -g g -e e -m PATCH -I -f tls1.2 -Z A:B -E id -W 2 -R 5 \
              -b 9000 http://a/",
         );
         assert_eq!(
-            (
-                ab_options.requests,
-                ab_options.concurrency,
-                ab_options.verbosity
-            ),
+            (options.requests, options.concurrency, options.verbosity),
             (100, 7, 3)
         );
-        assert_eq!(ab_options.timeout, Duration::from_secs(5));
-        assert_eq!(ab_options.local_address, Some("127.0.0.2".parse().unwrap()));
+        assert_eq!(options.timeout, Duration::from_secs(5));
+        assert_eq!(options.local_address, Some("127.0.0.2".parse().unwrap()));
         assert_eq!(
-            (&*ab_options.method, ab_options.body_file.as_deref()),
+            (&*options.method, options.body_file.as_deref()),
             ("PATCH", Some("body"))
         );
-        assert_eq!(ab_options.content_type, "a/b");
-        let markup = ab_options.markup.unwrap();
+        assert_eq!(options.content_type, "a/b");
+        let markup = options.markup.unwrap();
         assert_eq!([markup.table, markup.row, markup.cell], ["t", "r", "d"]);
-        assert_eq!(ab_options.cookies, ["a=1", "b=2"]);
-        assert_eq!(ab_options.headers, [("X".to_owned(), "1".to_owned())]);
-        assert_eq!(ab_options.authorization.as_deref(), Some("Basic dTpw"));
-        assert_eq!(
-            ab_options.proxy_authorization.as_deref(),
-            Some("Basic eDp5")
-        );
-        assert_eq!(ab_options.proxy, Some(("proxy".to_owned(), 99)));
+        assert_eq!(options.cookies, ["a=1", "b=2"]);
+        assert_eq!(options.headers, [("X".to_owned(), "1".to_owned())]);
+        assert_eq!(options.authorization.as_deref(), Some("Basic dTpw"));
+        assert_eq!(options.proxy_authorization.as_deref(), Some("Basic eDp5"));
+        assert_eq!(options.proxy, Some(("proxy".to_owned(), 99)));
         let switches = [
-            ab_options.keep_alive,
-            ab_options.hides_percentages,
-            ab_options.hides_confidence,
-            ab_options.is_quiet,
-            ab_options.accepts_any_length,
-            ab_options.continues,
-            ab_options.tls.hides_name,
+            options.keep_alive,
+            options.hides_percentages,
+            options.hides_confidence,
+            options.is_quiet,
+            options.accepts_any_length,
+            options.continues,
+            options.tls.hides_name,
         ];
         assert_eq!(switches, [true; 7]);
-        assert_eq!(ab_options.gnuplot.as_deref(), Some("g"));
-        assert_eq!(ab_options.csv.as_deref(), Some("e"));
-        assert_eq!(ab_options.tls.version, Some(AbTlsVersion::Tls12));
-        assert_eq!(ab_options.tls.suites, ["A", "B"]);
-        assert_eq!(ab_options.tls.identity.as_deref(), Some("id"));
+        assert_eq!(options.gnuplot.as_deref(), Some("g"));
+        assert_eq!(options.csv.as_deref(), Some("e"));
+        assert_eq!(options.tls.version, Some(AbTlsVersion::Tls12));
+        assert_eq!(options.tls.suites, ["A", "B"]);
+        assert_eq!(options.tls.identity.as_deref(), Some("id"));
         assert_eq!(
-            (ab_options.threads, ab_options.ramp),
+            (options.threads, options.ramp),
             (Some(2), Duration::from_millis(5))
         );
         assert_eq!(
-            (ab_options.buffer_bytes, load("-b 0 a/").buffer_bytes),
+            (options.buffer_bytes, load("-b 0 a/").buffer_bytes),
             (Some(9_000), None)
         );
         assert_eq!(load("-i a/").method, "HEAD");
@@ -466,25 +458,25 @@ mod tests {
     }
 
     #[test]
-    fn a_time_sets_the_number_of_requests_and_order_matters() {
+    fn a_time_replaces_only_an_earlier_number_of_requests() {
         // Method: both orders.
-        let behind = load("-n 100 -t 60 a/");
+        let time_last = load("-n 100 -t 60 a/");
         assert_eq!(
-            (behind.requests, behind.time_replaced_requests),
+            (time_last.requests, time_last.time_replaced_requests),
             (50_000, true)
         );
-        let before = load("-t 60 -n 100 a/");
+        let time_first = load("-t 60 -n 100 a/");
         assert_eq!(
-            (before.requests, before.time_replaced_requests),
+            (time_first.requests, time_first.time_replaced_requests),
             (100, false)
         );
-        assert_eq!(before.time_limit, Some(Duration::from_secs(60)));
+        assert_eq!(time_first.time_limit, Some(Duration::from_secs(60)));
         assert!(!load("-t 60 a/").time_replaced_requests);
     }
 
     #[test]
-    fn what_ab_refuses_is_refused_with_its_words_and_code() {
-        // Method: ab 2.4.71 was given the same; ranges begin at 1 here.
+    fn what_ab_refuses_is_refused_with_its_message_and_exit_code() {
+        // Method: the output of ab 2.4.71 for the same words; here, ranges begin at 1.
         for (text, code, line) in [
             ("", 22, "ab: wrong number of arguments"),
             ("a/ -k", 22, "ab: wrong number of arguments"),
@@ -517,8 +509,8 @@ mod tests {
     }
 
     #[test]
-    fn what_abx_cannot_do_is_refused_by_name() {
-        // Method: each of them.
+    fn unsupported_versions_of_tls_are_refused() {
+        // Method: one version of SSL, and one of TLS.
         for text in ["-f SSL3 a/", "-f TLS1.1 https://a/"] {
             let (code, line) = refusal(text);
             assert!(code == 22 && line.starts_with("abx ab: -f: "), "{line}");

@@ -1,11 +1,11 @@
-//! Where ab's report misleads, and what to use instead: a line each.
+//! Where ab's report misleads, and what to use instead.
 
 use super::figures::AbFigures;
 use super::options::AbOptions;
 use super::spread::{Spread, ms};
 
 impl AbFigures {
-    /// One line for each thing that the report does not state, or states wrongly.
+    /// One line for each fact that the report hides or misstates.
     #[must_use]
     pub fn remarks(&self, options: &AbOptions) -> Vec<String> {
         let url = options.url.text();
@@ -41,7 +41,7 @@ impl AbFigures {
         remarks
     }
 
-    /// Whether a row shows something else than its median.
+    /// Whether a row does not show its median.
     fn misses_median(&self) -> bool {
         let rows = &self.rows;
         let spreads = [rows.connect, rows.processing, rows.waiting, rows.total];
@@ -68,16 +68,17 @@ mod tests {
                 .all(|remark| remark.contains("abx run") && !remark.contains('\n'))
         );
         let words = ["-t after -n", "requests failed", "not 2xx", "medians"];
-        let kinds = remarks
+        let kind = |remark: &String| words.into_iter().find(|word| remark.contains(word));
+        remarks
             .iter()
-            .map(|remark| words.into_iter().find(|word| remark.contains(word)));
-        kinds.map(|kind| kind.expect("a known one")).collect()
+            .map(|remark| kind(remark).expect("a known remark"))
+            .collect()
     }
 
     #[test]
-    fn each_thing_that_misleads_has_its_line() {
-        // Method: each alone, and none where nothing misleads. Of two requests of 10 and 11 ms
-        // ab's median is 11; of three it is 12 and not 11.
+    fn each_misleading_figure_has_its_remark() {
+        // Method: each cause alone, and none. For one request, ab's median is correct; for
+        // requests of 10, 11 and 12 ms it prints 12 instead of 11.
         let failed = (0, 0, Outcome::Reset);
         let wrong = (404, 12, Outcome::Ok);
         assert_eq!(remarks("a/", &[OK]), [""; 0]);

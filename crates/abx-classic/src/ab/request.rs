@@ -2,23 +2,22 @@
 
 use super::options::AbOptions;
 
-/// One request of HTTP/1.0, sent over and over.
+/// An HTTP/1.0 request, which is sent repeatedly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AbRequest {
     pub method: String,
-    /// What stands behind it: a path, or a whole URL for a proxy.
+    /// The request target: a path, or the complete URL for a proxy.
     pub target: String,
-    /// All headers, in their order.
+    /// All headers, in order.
     pub headers: Vec<(String, String)>,
-    /// What is sent behind them.
     pub body: Vec<u8>,
 }
 
-/// The `User-Agent` of ab. Servers may choose their response by it.
+/// The `User-Agent` of ab, on which responses may depend.
 const USER_AGENT: &str = "ApacheBench/2.3";
 
 impl AbOptions {
-    /// The request; `body` is what the file of `-p` or `-u` contains.
+    /// The request; `body` is the contents of the file of `-p` or `-u`.
     #[must_use]
     pub fn request(&self, body: Vec<u8>) -> AbRequest {
         let mut headers: Vec<(String, String)> = Vec::new();
@@ -47,8 +46,8 @@ impl AbOptions {
             ("User-Agent", USER_AGENT),
             ("Accept", "*/*"),
         ] {
-            let mut pairs = self.headers.iter();
-            if !pairs.any(|(given, _)| given.eq_ignore_ascii_case(name)) {
+            let is_same = |(other, _): &(String, String)| other.eq_ignore_ascii_case(name);
+            if !self.headers.iter().any(is_same) {
                 add(name, value);
             }
         }
@@ -65,7 +64,7 @@ impl AbOptions {
 }
 
 impl AbRequest {
-    /// The head as it goes over the wire.
+    /// The head as it is sent.
     #[must_use]
     pub fn head(&self) -> String {
         let mut head = format!("{} {} HTTP/1.0\r\n", self.method, self.target);
@@ -76,7 +75,7 @@ impl AbRequest {
         head
     }
 
-    /// Head and body together.
+    /// The size of head and body.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         (self.head().len() + self.body.len()) as u64
@@ -96,8 +95,8 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_those_of_ab() {
-        // Method: what ab 2.4.71 was seen to send with the same flags.
+    fn requests_are_those_that_ab_sends() {
+        // Method: the requests that ab 2.4.71 sent with the same flags.
         let plain = "Host: 127.0.0.1:8977\r\nUser-Agent: ApacheBench/2.3\r\nAccept: */*\r\n\r\n";
         let url = "http://127.0.0.1:8977/a";
         assert_eq!(head(&[url], b""), format!("GET /a HTTP/1.0\r\n{plain}"));
@@ -107,7 +106,7 @@ mod tests {
             head(&["-p", "body", "-T", "text/x", url], b"a=b\n"),
             format!("POST /a HTTP/1.0\r\nContent-length: 4\r\nContent-type: text/x\r\n{plain}")
         );
-        let texts = [
+        let words = [
             "-H",
             "Host: other",
             "-H",
@@ -125,17 +124,17 @@ mod tests {
             url,
         ];
         assert_eq!(
-            head(&texts, b""),
+            head(&words, b""),
             "GET /a HTTP/1.0\r\nCookie: b=2\r\nAuthorization: Basic dTpw\r\nProxy-Authorization: \
              Basic cHU6cHA=\r\nHost: other\r\nAccept: x/y\r\nUser-Agent: me\r\nX-A: 1\r\n\r\n"
         );
-        let through = head(&["-X", "127.0.0.1:8977", "http://example.com/a"], b"");
-        assert!(through.starts_with("GET http://example.com/a HTTP/1.0\r\nHost: example.com\r\n"));
+        let proxied = head(&["-X", "127.0.0.1:8977", "http://example.com/a"], b"");
+        assert!(proxied.starts_with("GET http://example.com/a HTTP/1.0\r\nHost: example.com\r\n"));
     }
 
     #[test]
     fn all_cookies_are_sent() {
-        // Method: two of them, which ab's page calls repeatable; ab itself sends the last alone.
+        // Method: two cookies. ab's manual calls -C repeatable, but ab only sends the last one.
         let text = head(&["-C", "a=1", "-C", "b=2", "a/"], b"");
         assert!(text.contains("\r\nCookie: a=1; b=2\r\n"), "{text}");
     }

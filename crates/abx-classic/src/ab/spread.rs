@@ -1,23 +1,23 @@
-//! How times are spread, as ab reckons it.
+//! The spread of times, as ab computes it.
 
-/// Shortest, mean, deviation, middle and longest in µs.
+/// Minimum, mean, deviation, median and maximum in µs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Spread {
     pub(super) min_us: u64,
     pub(super) mean_us: u64,
-    /// Of a sample: over n − 1.
+    /// The sample standard deviation (over n − 1).
     pub(super) deviation_us: f64,
-    /// What ab calls the median, see [`Spread::of`].
+    /// The value that ab calls the median, see [`Spread::of`].
     pub(super) middle_us: u64,
     pub(super) median_us: u64,
     pub(super) max_us: u64,
 }
 
 impl Spread {
-    /// Reads it from times in any order.
+    /// Computes the spread of times in any order.
     ///
-    /// SUBTLE: of an odd number of times ab's median is the mean of the one in the middle and
-    /// the one behind it; of an even number it is the upper one of the two in the middle.
+    /// SUBTLE: for an odd number of times, ab's median is the mean of the middle one and the next
+    /// one; for an even number, it is the upper one of the two in the middle.
     pub(super) fn of(mut times_us: Vec<u64>) -> Spread {
         times_us.sort_unstable();
         let (Some(min), Some(max)) = (times_us.first(), times_us.last()) else {
@@ -28,7 +28,7 @@ impl Spread {
         let mean_us = sum / count as u64;
         let squares = times_us
             .iter()
-            .map(|number| (*number as f64 - mean_us as f64).powi(2));
+            .map(|time_us| (*time_us as f64 - mean_us as f64).powi(2));
         let half = count / 2;
         let (upper, lower) = (times_us[half], times_us[(count - 1) / 2]);
         Spread {
@@ -48,7 +48,7 @@ impl Spread {
     }
 }
 
-/// To whole ms, half of one up.
+/// Rounds to whole ms, halves up.
 pub(super) fn ms(us: u64) -> u64 {
     (us + 500) / 1_000
 }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_is_abs_and_the_median_is_not() {
+    fn the_middle_is_computed_as_by_ab_and_the_median_correctly() {
         // Method: by hand, for one, two, three and four times.
         for (times, middle, median) in [
             (&[7][..], 7, 7),

@@ -49,7 +49,7 @@ impl AbFigures {
         text.push('\n');
     }
 
-    /// How long the first document is.
+    /// The length of the first document.
     pub(super) fn document_length(&self) -> String {
         match self.document_bytes {
             Some(bytes) => format!("{bytes} bytes"),
@@ -103,8 +103,8 @@ impl AbFigures {
             return;
         }
         let per_s = self.complete as f64 / self.seconds;
-        let each_ms = self.seconds * 1_000.0 / self.complete as f64;
-        let mean_ms = f64::from(self.concurrency) * each_ms;
+        let per_request_ms = self.seconds * 1_000.0 / self.complete as f64;
+        let mean_ms = f64::from(self.concurrency) * per_request_ms;
         line(
             text,
             "Requests per second:",
@@ -115,7 +115,7 @@ impl AbFigures {
             "Time per request:",
             format!("{mean_ms:.3} [ms] (mean)"),
         );
-        let across = format!("{each_ms:.3} [ms] (mean, across all concurrent requests)");
+        let across = format!("{per_request_ms:.3} [ms] (mean, across all concurrent requests)");
         line(text, "Time per request:", across);
         let received = self.kib_per_s(self.received_bytes);
         line(
@@ -131,7 +131,7 @@ impl AbFigures {
         }
     }
 
-    /// So many bytes in KiB for each second.
+    /// The rate of these bytes in KiB/s.
     pub(super) fn kib_per_s(&self, bytes: u64) -> f64 {
         bytes as f64 / 1_024.0 / self.seconds
     }
@@ -139,8 +139,8 @@ impl AbFigures {
     fn write_times(&self, text: &mut String) {
         text.push_str("\nConnection Times (ms)\n");
         text.push_str("              min  mean[+/-sd] median   max\n");
-        let mut hedges = String::new();
-        for (label, what, spread) in self.named_rows() {
+        let mut warnings = String::new();
+        for (label, name, spread) in self.named_rows() {
             let Spread {
                 min_us,
                 mean_us,
@@ -158,18 +158,18 @@ impl AbFigures {
             );
             let apart = mean.abs_diff(middle) as f64;
             if apart > 2.0 * deviation {
-                hedges.push_str(&format!(
-                    "ERROR: The median and mean for {what} are more than twice the standard\n       \
+                warnings.push_str(&format!(
+                    "ERROR: The median and mean for {name} are more than twice the standard\n       \
                      deviation apart. These results are NOT reliable.\n"
                 ));
             } else if apart > deviation {
-                hedges.push_str(&format!(
-                    "WARNING: The median and mean for {what} are not within a normal deviation\n        \
+                warnings.push_str(&format!(
+                    "WARNING: The median and mean for {name} are not within a normal deviation\n        \
                      These results are probably not that reliable.\n"
                 ));
             }
         }
-        text.push_str(&hedges);
+        text.push_str(&warnings);
     }
 
     fn write_short_times(&self, text: &mut String) {
@@ -180,7 +180,7 @@ impl AbFigures {
         }
     }
 
-    /// Label, what is spoken of, and times of each row.
+    /// The label, the name in warnings, and the times of each row.
     fn named_rows(&self) -> [(&'static str, &'static str, Spread); 4] {
         let rows = &self.rows;
         [
@@ -195,14 +195,14 @@ impl AbFigures {
         text.push_str("\nPercentage of the requests served within a certain time (ms)\n");
         for percentage in PERCENTAGES {
             let count = self.times.len();
-            let place = (count * percentage / 100).min(count - 1);
-            let behind = if percentage == 100 {
+            let index = (count * percentage / 100).min(count - 1);
+            let remark = if percentage == 100 {
                 " (longest request)"
             } else {
                 ""
             };
-            let time = ms(self.times[place].total_us);
-            let _ = writeln!(text, "{percentage:4}%  {time:5}{behind}");
+            let time = ms(self.times[index].total_us);
+            let _ = writeln!(text, "{percentage:4}%  {time:5}{remark}");
         }
     }
 }
@@ -227,8 +227,8 @@ mod tests {
     const OK: (u16, u64, Outcome) = (200, 12, Outcome::Ok);
 
     #[test]
-    fn the_report_is_abs_to_the_character() {
-        // Method: three requests of known times, by hand, with all lines that depend on flags.
+    fn the_report_is_that_of_ab_to_the_character() {
+        // Method: three requests with known times, computed by hand, and all lines that flags add.
         let parts = [OK, (404, 12, Outcome::Ok), (0, 0, Outcome::Reset)];
         let text = report("-n 3 -c 2 -k -r -p f http://127.0.0.1:8977/a", &run(&parts));
         let expected = "
@@ -288,14 +288,14 @@ Percentage of the requests served within a certain time (ms)
                     Processing:     8    10   11\nWaiting:        3     3    3\nTotal:         10    12   13\n";
         assert!(short.ends_with(rows), "{short}");
         assert!(short.contains("Document Length:        Variable\n"));
-        let nothing = report("a/", &run(&[]));
-        assert!(nothing.contains("Complete requests:      0\n") && !nothing.contains("Connection"));
+        let empty = report("a/", &run(&[]));
+        assert!(empty.contains("Complete requests:      0\n") && !empty.contains("Connection"));
     }
 
     #[test]
-    fn means_far_from_the_middle_are_warned_of() {
-        // Method: a mean of 10 ms and a middle of 12 ms, with deviations on both sides of what
-        // makes a warning and an error.
+    fn a_mean_far_from_the_median_causes_a_warning() {
+        // Method: a mean of 10 ms and a median of 12 ms, with deviations on both sides of the
+        // limits for a warning and for an error.
         let options = options("-n 2 a/");
         let mut figures = AbFigures::of(&options, &run(&[OK, OK]));
         let mut message = |deviation_us: f64| {

@@ -1,10 +1,10 @@
-//! The URL as ab takes it: with or without a scheme, and never without a path.
+//! URLs as ab accepts them: the scheme is optional, the path is not.
 
 /// Where the requests go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AbUrl {
     pub is_encrypted: bool,
-    /// The host as it is written, an IPv6 address within its brackets.
+    /// The host as written, including the brackets of an IPv6 address.
     pub host: String,
     pub port: u16,
     /// The path with its query.
@@ -25,13 +25,13 @@ impl AbUrl {
         Some(AbUrl {
             is_encrypted,
             host: host.to_owned(),
-            port: port.unwrap_or(usual_port(is_encrypted)),
+            port: port.unwrap_or(default_port(is_encrypted)),
             path: path.to_owned(),
         })
     }
 
-    /// The host, and the port where it is not the usual one, for `Host`. The zone of an IPv6
-    /// address is left out, as it means something on this machine only.
+    /// The host, and the port unless it is the default one, for `Host`. The zone of an IPv6 address
+    /// is left out, because it has a meaning on this machine only.
     #[must_use]
     pub fn authority(&self) -> String {
         match self.host.split_once('%') {
@@ -43,7 +43,7 @@ impl AbUrl {
     }
 
     fn with_port(&self, host: &str) -> String {
-        if self.port == usual_port(self.is_encrypted) {
+        if self.port == default_port(self.is_encrypted) {
             host.to_owned()
         } else {
             format!("{host}:{}", self.port)
@@ -57,28 +57,29 @@ impl AbUrl {
         format!("{scheme}://{}", self.with_port(&self.host))
     }
 
-    /// The whole URL.
+    /// The complete URL.
     #[must_use]
     pub fn text(&self) -> String {
         format!("{}{}", self.origin(), self.path)
     }
 }
 
-/// The scheme in lower case, and what stands behind it.
+/// The scheme in lower case, empty if it is unknown, and the rest of the URL.
 fn scheme(text: &str) -> Option<(&'static str, &str)> {
     let (word, rest) = text
         .split_once("://")
         .filter(|(word, _)| !word.contains('/'))?;
-    let mut known = ["http", "https"].into_iter();
-    let known = known.find(|text| text.eq_ignore_ascii_case(word));
+    let known = ["http", "https"]
+        .into_iter()
+        .find(|scheme| scheme.eq_ignore_ascii_case(word));
     Some((known.unwrap_or(""), rest))
 }
 
-fn usual_port(is_encrypted: bool) -> u16 {
+fn default_port(is_encrypted: bool) -> u16 {
     if is_encrypted { 443 } else { 80 }
 }
 
-/// A host and its port, where one is given; `None` when there is no host or the port is no number.
+/// A host and its optional port; `None` without a host or with an invalid port.
 pub(super) fn authority_parts(text: &str) -> Option<(&str, Option<u16>)> {
     let after_brackets = text.rfind(']').map_or(0, |end| end + 1);
     let (host, port) = match text[after_brackets..].find(':') {
@@ -98,8 +99,8 @@ mod tests {
 
     #[test]
     fn a_url_has_a_host_a_port_and_a_path() {
-        // Method: the shapes that people type, and the same put together again.
-        for (text, host, port, path, whole) in [
+        // Method: the usual forms, parsed and put together again.
+        for (text, host, port, path, complete) in [
             ("http://a/", "a", 80, "/", "http://a/"),
             ("a:81/b?c=d", "a", 81, "/b?c=d", "http://a:81/b?c=d"),
             ("HTTPS://a/", "a", 443, "/", "https://a/"),
@@ -111,7 +112,7 @@ mod tests {
         ] {
             let url = AbUrl::read(text).unwrap();
             assert_eq!((&*url.host, url.port, &*url.path), (host, port, path));
-            assert_eq!(url.text(), whole);
+            assert_eq!(url.text(), complete);
         }
         assert_eq!(AbUrl::read("a:81/").unwrap().authority(), "a:81");
         let zone = AbUrl::read("[::1%25lo]:81/").unwrap();
@@ -120,8 +121,8 @@ mod tests {
     }
 
     #[test]
-    fn what_ab_does_not_take_is_no_url() {
-        // Method: no path, no host, a port that is none, another scheme.
+    fn urls_that_ab_rejects_are_rejected() {
+        // Method: no path, no host, an invalid port, another scheme.
         for text in [
             "http://a",
             "a",

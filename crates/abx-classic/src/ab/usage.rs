@@ -1,6 +1,6 @@
-//! The texts of ab about itself.
+//! The banner and the usage of ab.
 
-/// The lines that ab's output begins with, as text or as HTML. Scripts know its reports by them.
+/// The first lines of ab's output, as text or as HTML. Scripts recognise its reports by them.
 #[must_use]
 pub fn banner(as_html: bool) -> String {
     let lines = [
@@ -34,7 +34,7 @@ pub fn banner(as_html: bool) -> String {
     text
 }
 
-/// The flags, one on each line, behind a first line that shows how to call it.
+/// The usage: how to call ab, and one line per flag.
 #[must_use]
 pub fn usage() -> String {
     let mut text =
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn text_and_html_begin_with_the_same_lines() {
-        // Method: the text within the markup.
+        // Method: the HTML without its markup is the text.
         let html = banner(true);
         let inner = html.replace("<i>&lt;", "<").replace("&gt;</i>", ">");
         let inner = inner
@@ -121,8 +121,8 @@ mod tests {
             .chars()
             .filter(|char| *char != ':')
         {
-            let is_there = usage().contains(&format!("\n    -{letter}"));
-            assert!(is_there, "{letter}");
+            let is_listed = usage().contains(&format!("\n    -{letter}"));
+            assert!(is_listed, "{letter}");
         }
     }
 }

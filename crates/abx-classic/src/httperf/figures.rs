@@ -1,28 +1,28 @@
-//! What a load gave, counted as httperf counts it. Spans are in ns.
+//! The result of a load, counted as httperf counts it. Durations are in ns.
 
 use std::collections::BTreeMap;
 
 use super::moments::{RunningMoments, per_second};
 use super::session_figures::{HttperfSessionEnd, SessionFigures};
 
-/// A reply, as far as it came.
+/// A reply, which may be incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttperfReply {
     pub status: u16,
     pub header_bytes: u64,
-    /// Bytes of its body.
+    /// Bytes of the body.
     pub content_bytes: u64,
-    /// Bytes behind the last chunk.
+    /// Bytes after the last chunk.
     pub footer_bytes: u64,
-    /// From the first byte of the request to the first one of the reply.
+    /// From the first byte of the request to the first byte of the reply.
     pub response_ns: u64,
-    /// From its first byte to its last one.
+    /// From the first byte of the reply to its last byte.
     pub transfer_ns: u64,
-    /// Whether the server closed in the middle of its body.
+    /// Whether the server closed the connection within the body.
     pub is_cut: bool,
 }
 
-/// Why a connection failed, or was not even begun.
+/// Why a connection failed, or could not begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are those of the report")]
 pub enum HttperfFailure {
@@ -36,29 +36,29 @@ pub enum HttperfFailure {
     Other,
 }
 
-/// Processor time of the client.
+/// CPU time of the client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HttperfCpu {
     pub user_ns: u64,
     pub system_ns: u64,
 }
 
-/// Everything that the report shows. The methods that count are called in the order of time.
+/// The figures of the report. The methods that count must be called in chronological order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HttperfFigures {
     pub(super) connections: u64,
     pub(super) open_max: u64,
-    /// Connections that were begun at one go: of the last burst, and the most of those
-    /// behind which another one was begun.
+    /// The length of the last burst of connections, and of the longest burst that another one
+    /// followed.
     burst: u64,
     pub(super) burst_max: u64,
-    /// When the first and the last connection were begun.
+    /// When the first and the last connection began.
     first_begun_ns: u64,
     last_begun_ns: u64,
-    /// Connections that opened, and how long they were made, summed.
+    /// Connections that opened, and the sum of the times that this took.
     pub(super) opened: u64,
     pub(super) connect_ns: u64,
-    /// Lifetimes in ms of connections that had a reply, and how many of them had which lifetime,
+    /// Lifetimes in ms of connections that had a reply, and the number of connections by lifetime
     /// in whole ms.
     pub(super) lifetimes: RunningMoments,
     whole_lifetimes: BTreeMap<u64, u64>,
@@ -72,36 +72,36 @@ pub struct HttperfFigures {
     pub(super) header_bytes: u64,
     pub(super) content_bytes: u64,
     pub(super) footer_bytes: u64,
-    /// By the first digit of the status, from 1.
+    /// Replies by the first digit of the status, from 1.
     pub(super) statuses: [u64; 5],
     /// Samples of the reply rate.
     pub(super) rates: RunningMoments,
-    /// When the last sample was taken, and the replies that it began behind.
+    /// When the last sample was taken, and the number of replies up to then.
     sampled_ns: u64,
     sampled_replies: u64,
     failures: BTreeMap<HttperfFailure, u64>,
     pub(super) duration_ns: u64,
     pub(super) cpu: HttperfCpu,
-    /// Of a load of sessions.
+    /// The figures of sessions, in a load of sessions.
     pub(super) sessions: Option<SessionFigures>,
 }
 
-/// Rates since the sample before.
+/// Rates since the previous sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HttperfSample {
     /// Replies per second.
     pub replies: f64,
-    /// Whole sessions per second, in a load of sessions.
+    /// Complete sessions per second, in a load of sessions.
     pub sessions: Option<f64>,
 }
 
 impl HttperfFigures {
-    /// How often the reply rate is sampled, in ns.
+    /// The interval between samples of the reply rate, in ns.
     pub const SAMPLE_NS: u64 = 5_000_000_000;
-    /// Longer lifetimes are no different in the median, in ms.
+    /// The median treats longer lifetimes as this one, in ms.
     const LIFETIME_MAX_MS: u64 = 100_000;
 
-    /// Those of a load of sessions.
+    /// The figures of a load of sessions.
     #[must_use]
     pub fn of_sessions() -> HttperfFigures {
         HttperfFigures {
@@ -110,13 +110,13 @@ impl HttperfFigures {
         }
     }
 
-    /// A connection was begun, with so many open, and so many begun at one go so far.
+    /// Counts a connection that begins: `open` are open, `together` began in this burst so far.
     pub fn begins(&mut self, at_ns: u64, open: u64, together: u64) {
         if self.connections == 0 {
             self.first_begun_ns = at_ns;
         }
         if together == 1 {
-            // httperf only looks at a burst when the next one begins.
+            // httperf counts a burst only when the next one begins.
             self.burst_max = self.burst_max.max(self.burst);
         }
         self.burst = together;
@@ -125,19 +125,19 @@ impl HttperfFigures {
         self.open_max = self.open_max.max(open);
     }
 
-    /// A connection is open, so long after it was begun.
+    /// Counts a connection that has opened, with the time since it began.
     pub fn opened(&mut self, took_ns: u64) {
         self.opened += 1;
         self.connect_ns += took_ns;
     }
 
-    /// A request of so many bytes was sent.
+    /// Counts a request that was sent.
     pub fn sent(&mut self, bytes: u64) {
         self.requests += 1;
         self.request_bytes += bytes;
     }
 
-    /// A reply has come.
+    /// Counts a reply.
     pub fn responded(&mut self, reply: &HttperfReply) {
         self.replies += 1;
         self.cut_replies += u64::from(reply.is_cut);
@@ -155,28 +155,27 @@ impl HttperfFigures {
         }
     }
 
-    /// A connection failed.
+    /// Counts a connection that failed.
     pub fn fails(&mut self, failure: HttperfFailure) {
         *self.failures.entry(failure).or_default() += 1;
     }
 
-    /// A connection is closed, so long after it was begun and with so many replies.
+    /// Counts a connection that has closed, with its lifetime and its number of replies.
     pub fn ends(&mut self, lasted_ns: u64, replies: u64) {
         if replies > 0 {
             self.lifetimes.add(lasted_ns as f64 / 1e6);
-            let whole = (lasted_ns / 1_000_000).min(Self::LIFETIME_MAX_MS);
-            *self.whole_lifetimes.entry(whole).or_default() += 1;
+            let whole_ms = (lasted_ns / 1_000_000).min(Self::LIFETIME_MAX_MS);
+            *self.whole_lifetimes.entry(whole_ms).or_default() += 1;
             self.replies_of_connections += replies;
         }
     }
 
-    /// A session has ended.
+    /// Counts a session that has ended.
     pub fn session_ends(&mut self, end: HttperfSessionEnd) {
-        let sessions = self.sessions.get_or_insert_default();
-        sessions.ends(end);
+        self.sessions.get_or_insert_default().ends(end);
     }
 
-    /// A sample of the rates is due; returns it.
+    /// Takes a sample of the rates, and returns it.
     pub fn samples(&mut self, at_ns: u64) -> HttperfSample {
         let span_ns = at_ns.saturating_sub(self.sampled_ns);
         let replies = self.replies - self.sampled_replies;
@@ -190,7 +189,7 @@ impl HttperfFigures {
         }
     }
 
-    /// All of it took so long, and so much processor time.
+    /// Sets the duration of the load and the CPU time that it took.
     pub fn finish(&mut self, duration_ns: u64, cpu: HttperfCpu) {
         self.duration_ns = duration_ns;
         self.cpu = cpu;
@@ -204,20 +203,20 @@ impl HttperfFigures {
         self.failures.values().sum()
     }
 
-    /// Connections begun per second, from the first one to the last; `None` of fewer than two.
+    /// Connections begun per second, from the first to the last; `None` for fewer than two.
     pub(super) fn begun_per_second(&self) -> Option<f64> {
-        let span = self.last_begun_ns.saturating_sub(self.first_begun_ns);
+        let span_ns = self.begun_within_ns();
         let gaps = self.connections.checked_sub(1).filter(|gaps| *gaps > 0)?;
-        (span > 0).then(|| per_second(gaps as f64, span))
+        (span_ns > 0).then(|| per_second(gaps as f64, span_ns))
     }
 
-    /// How long that was.
+    /// The time from the beginning of the first connection to that of the last.
     pub(super) fn begun_within_ns(&self) -> u64 {
         self.last_begun_ns.saturating_sub(self.first_begun_ns)
     }
 
-    /// The middle of the millisecond in which half of the connections are reached; zero without
-    /// any.
+    /// The median lifetime: the middle of the millisecond of the middle connection; zero without
+    /// connections.
     pub(super) fn median_lifetime_ms(&self) -> f64 {
         let mut reached = 0;
         for (ms, count) in &self.whole_lifetimes {
@@ -235,9 +234,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lifetimes_are_told_as_httperf_tells_them() {
-        // Method: lifetimes by hand: the deviation is that of a sample, the median the lower
-        // one of two and the middle of its millisecond. A connection without a reply has none.
+    fn lifetimes_are_reported_as_by_httperf() {
+        // Method: values computed by hand: the sample deviation, and the lower one of two medians,
+        // in the middle of its millisecond. A connection without a reply does not count.
         let mut figures = HttperfFigures::default();
         assert_eq!(figures.median_lifetime_ms(), 0.0);
         for (us, replies) in [(300, 1), (4_800, 2), (9_000, 0)] {
@@ -260,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reply_rate_is_sampled_between_moments() {
+    fn a_sample_is_the_reply_rate_since_the_previous_sample() {
         // Method: 100 replies in five seconds, then 60 in six.
         let mut figures = HttperfFigures::default();
         let reply = HttperfReply {

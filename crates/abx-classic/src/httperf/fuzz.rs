@@ -1,15 +1,15 @@
-//! What must hold for any bytes, called by the fuzz target and by a property test.
+//! Properties of any session file, called by the fuzz target and by a property test.
 
 use super::{HttperfCommand, HttperfSessionRequests};
 
 const SESSIONS: u64 = 3;
 
-/// Reads bytes as a file of `--wsesslog`, writes every request of its first sessions, and
-/// takes the same bytes as the head of each reply. Every session requests something, and what is
-/// refused is refused on one line.
+/// Reads bytes as a `--wsesslog` file, writes every request of its first sessions, and uses the
+/// same bytes as the head of each reply. Every session has a request, and every refusal is one
+/// line.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If a property does not hold.
 pub fn any_session_file(bytes: &[u8]) {
     let words = ["--session-cookie", "--wsesslog=3,1,file"].map(str::to_owned);
     let Ok(HttperfCommand::Load(options)) = HttperfCommand::parse(&words) else {
@@ -25,7 +25,7 @@ pub fn any_session_file(bytes: &[u8]) {
     let mut call = 0;
     for session in 0..SESSIONS {
         let bursts = requests.begin();
-        assert!(!bursts.is_empty(), "a session asks nothing");
+        assert!(!bursts.is_empty(), "a session has no requests");
         let calls: u32 = bursts.iter().map(|burst| burst.calls).sum();
         for place in 0..calls {
             let mut written = Vec::new();

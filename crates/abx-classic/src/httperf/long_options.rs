@@ -1,19 +1,19 @@
-//! The options by name: which there are, how words become them, and the messages for
-//! those that abx does not do.
+//! The long options: their names, how words are parsed, and the messages for those that abx does
+//! not support.
 
 use super::values::HttperfRefusal;
 
-/// Declares the options: those that are done, by their flag, name and value, and those that are
-/// known and not done, with what to do instead.
+/// Declares the options: the supported ones by flag, name and value, and the refused ones with the
+/// alternative.
 macro_rules! options {
     (
-        done: [$($flag:ident $name:literal $takes:expr,)+]
+        supported: [$($flag:ident $name:literal $takes:expr,)+]
         refused: [$($refused:literal $refused_takes:expr => $instead:literal,)+]
     ) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum HttperfFlag {
             $($flag,)+
-            /// Known and not done: what to do instead.
+            /// Known but not supported, with the alternative.
             Refused(&'static str),
         }
 
@@ -29,7 +29,7 @@ macro_rules! options {
 }
 
 options! {
-    done: [
+    supported: [
         AddHeader "add-header" Takes::Value("S"),
         BurstLength "burst-length" Takes::Value("N"),
         Client "client" Takes::Value("I/N"),
@@ -87,12 +87,12 @@ options! {
     ]
 }
 
-/// Whether an option has a value, and what stands for it in the usage.
+/// Whether an option takes a value, and its placeholder in the usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Takes {
     Nothing,
     Value(&'static str),
-    /// Only behind an equals sign.
+    /// An optional value, only after an equals sign.
     Maybe(&'static str),
 }
 
@@ -102,11 +102,11 @@ struct LongOption {
     flag: HttperfFlag,
 }
 
-/// What `--help` prints: what abx does.
+/// The text of `--help`: the options that abx supports.
 #[must_use]
 pub fn usage() -> String {
     let mut text = String::from("Usage: httperf [-hvV]");
-    let mut line = text.len();
+    let mut width = text.len();
     for long_option in OPTIONS {
         if matches!(long_option.flag, HttperfFlag::Refused(_)) {
             continue;
@@ -117,35 +117,35 @@ pub fn usage() -> String {
             Takes::Maybe(value) => format!("[={value}]"),
         };
         let word = format!(" [--{}{value}]", long_option.name);
-        if line + word.len() > 78 {
+        if width + word.len() > 78 {
             text.push_str("\n\t");
             text.push_str(word.trim_start());
-            line = 7 + word.len();
+            width = 7 + word.len();
             continue;
         }
         text.push_str(&word);
-        line += word.len();
+        width += word.len();
     }
     text.push_str("\nabx refuses the options of httperf that it does not support.\n");
     text
 }
 
 pub(super) struct GivenOption {
-    /// Its whole name with its hyphens.
+    /// The full name with hyphens.
     pub(super) name: String,
     pub(super) flag: HttperfFlag,
     pub(super) value: Option<String>,
 }
 
-/// Reads words as the GNU C library's `getopt_long` does: names may be cut short, values stand
-/// behind an equals sign or in the next word. Words that are no options are refused: httperf
-/// skips them, and with them an option whose hyphens a web page has made into dashes.
-pub(super) fn given(words: &[String]) -> Result<Vec<GivenOption>, HttperfRefusal> {
-    let mut given_options = Vec::new();
+/// Reads words as the GNU C library's `getopt_long` does: names may be abbreviated, and a value is
+/// after an equals sign or in the next word. Words that are not options are refused. httperf skips
+/// these words, and with them an option whose hyphens a web page has turned into dashes.
+pub(super) fn read(words: &[String]) -> Result<Vec<GivenOption>, HttperfRefusal> {
+    let mut options = Vec::new();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let Some(long) = word.strip_prefix("--").filter(|name| !name.is_empty()) else {
-            short(word, &mut rest, &mut given_options)?;
+            read_short(word, &mut rest, &mut options)?;
             continue;
         };
         let (name, value) = match long.split_once('=') {
@@ -166,16 +166,16 @@ pub(super) fn given(words: &[String]) -> Result<Vec<GivenOption>, HttperfRefusal
             }
             (_, value) => value,
         };
-        given_options.push(checked(full, option.flag, value)?);
+        options.push(checked(full, option.flag, value)?);
     }
-    Ok(given_options)
+    Ok(options)
 }
 
 /// Reads a word of short options.
-fn short<'a>(
+fn read_short<'a>(
     word: &str,
     rest: &mut impl Iterator<Item = &'a String>,
-    given_options: &mut Vec<GivenOption>,
+    options: &mut Vec<GivenOption>,
 ) -> Result<(), HttperfRefusal> {
     let Some(letters) = word
         .strip_prefix('-')
@@ -194,18 +194,18 @@ fn short<'a>(
             'v' => HttperfFlag::Verbose,
             'V' => HttperfFlag::Version,
             'd' => {
-                let behind = &letters[place + 1..];
-                let value = if behind.is_empty() {
+                let attached = &letters[place + 1..];
+                let value = if attached.is_empty() {
                     rest.next().cloned().ok_or_else(|| lacks_value("-d"))?
                 } else {
-                    behind.to_owned()
+                    attached.to_owned()
                 };
-                given_options.push(checked("-d".to_owned(), find("debug")?.flag, Some(value))?);
+                options.push(checked("-d".to_owned(), find("debug")?.flag, Some(value))?);
                 return Ok(());
             }
             other => return Err(HttperfRefusal(format!("invalid option -- '{other}'"))),
         };
-        given_options.push(checked(format!("-{letter}"), flag, None)?);
+        options.push(checked(format!("-{letter}"), flag, None)?);
     }
     Ok(())
 }
@@ -214,36 +214,37 @@ fn lacks_value(name: &str) -> HttperfRefusal {
     HttperfRefusal(format!("option '{name}' requires an argument"))
 }
 
-/// The same, unless abx does not do it.
+/// The option, unless abx does not support it.
 fn checked(
     name: String,
     flag: HttperfFlag,
     value: Option<String>,
 ) -> Result<GivenOption, HttperfRefusal> {
     match flag {
-        HttperfFlag::Refused(instead) => {
-            Err(HttperfRefusal(format!("abx does not do {name}: {instead}")))
-        }
+        HttperfFlag::Refused(instead) => Err(HttperfRefusal(format!(
+            "abx does not support {name}: {instead}"
+        ))),
         _ => Ok(GivenOption { name, flag, value }),
     }
 }
 
-/// The option of this name, or the only one that begins so.
+/// The option of this name, or the only option whose name begins so.
 fn find(name: &str) -> Result<&'static LongOption, HttperfRefusal> {
-    let mut same = OPTIONS.iter();
-    if let Some(whole) = same.find(|option| option.name == name) {
-        return Ok(whole);
+    if let Some(option) = OPTIONS.iter().find(|option| option.name == name) {
+        return Ok(option);
     }
-    let begins = OPTIONS
+    let mut candidates: Vec<&LongOption> = OPTIONS
         .iter()
-        .filter(|option| option.name.starts_with(name));
-    let mut begins: Vec<&LongOption> = begins.collect();
-    begins.sort_by_key(|option| option.name);
-    match begins[..] {
+        .filter(|option| option.name.starts_with(name))
+        .collect();
+    candidates.sort_by_key(|option| option.name);
+    match candidates[..] {
         [] => Err(HttperfRefusal(format!("unrecognized option '--{name}'"))),
         [only] => Ok(only),
         _ => {
-            let names = begins.iter().map(|option| format!(" '--{}'", option.name));
+            let names = candidates
+                .iter()
+                .map(|option| format!(" '--{}'", option.name));
             Err(HttperfRefusal(format!(
                 "option '--{name}' is ambiguous; possibilities:{}",
                 names.collect::<String>()
@@ -258,8 +259,8 @@ mod tests {
 
     fn names(words: &[&str]) -> Result<Vec<(String, Option<String>)>, String> {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-        let given = given(&words).map_err(|refusal| refusal.to_string())?;
-        Ok(given
+        let options = read(&words).map_err(|refusal| refusal.to_string())?;
+        Ok(options
             .into_iter()
             .map(|option| (option.name, option.value))
             .collect())
@@ -267,7 +268,7 @@ mod tests {
 
     #[test]
     fn words_are_read_as_getopt_reads_them() {
-        // Method: names whole and cut short, values in both places, short ones together.
+        // Method: full and abbreviated names, values in both places, combined short options.
         let expected = [
             ("--server", Some("b")),
             ("--num-conns", Some("3")),
@@ -295,8 +296,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_option_is_refused_by_name() {
-        // Method: one word for each message; those of wrong names and values are httperf's own.
+    fn words_that_are_not_options_are_refused() {
+        // Method: one word per message; those about wrong names and values are httperf's.
         for (words, message) in [
             (&["--nonsense"][..], "unrecognized option '--nonsense'"),
             (
@@ -322,8 +323,8 @@ mod tests {
     }
 
     #[test]
-    fn what_abx_does_not_do_is_refused_with_what_to_do() {
-        // Method: each such option with a value, where it takes one.
+    fn an_unsupported_option_is_refused_with_the_alternative() {
+        // Method: each unsupported option, with a value if it takes one.
         let mut refused = 0;
         for long_option in OPTIONS {
             let HttperfFlag::Refused(instead) = long_option.flag else {
@@ -335,11 +336,11 @@ mod tests {
             };
             let word = format!("--{}{value}", long_option.name);
             let message = names(&[&word]).unwrap_err();
-            let expected = format!("abx does not do --{}: {instead}", long_option.name);
+            let expected = format!("abx does not support --{}: {instead}", long_option.name);
             assert_eq!(message, expected);
             refused += 1;
         }
         assert!(refused > 5);
-        assert!(names(&["-d", "1"]).unwrap_err().contains("not do -d"));
+        assert!(names(&["-d", "1"]).unwrap_err().contains("not support -d"));
     }
 }

@@ -1,10 +1,10 @@
-//! httperf 0.9.0: connections that are begun in turn or at a rate, each with so many
+//! httperf 0.9.0: connections that begin one after the other or at a rate, each with a number of
 //! requests; or sessions, with bursts of calls and time to think between them.
 //!
-//! [`HttperfCommand::parse`] reads the words; [`HttperfRequests`] and
-//! [`HttperfSessionRequests`] have what is sent and [`HttperfPace`] when; [`HttperfFigures`]
-//! takes in what happens and gives the report, and [`HttperfPrinter`] the requests and replies
-//! themselves. [`notes()`] states what the report does not show.
+//! [`HttperfCommand::parse`] reads the words. [`HttperfRequests`] and [`HttperfSessionRequests`]
+//! write the requests, and [`HttperfPace`] schedules them. [`HttperfFigures`] counts events and
+//! prints the report, and [`HttperfPrinter`] prints requests and replies. [`notes()`] states what
+//! the report does not show.
 
 mod calls;
 mod figures;

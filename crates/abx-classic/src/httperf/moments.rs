@@ -1,6 +1,6 @@
-//! Numbers that are reported by their mean and spread, and rates.
+//! Means and deviations of values, and rates.
 
-/// Minimum, mean, maximum and standard deviation of some numbers.
+/// Minimum, mean, maximum and standard deviation of values.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct RunningMoments {
     pub(super) count: u64,
@@ -12,18 +12,18 @@ pub(super) struct RunningMoments {
 }
 
 impl RunningMoments {
-    /// Method: Welford, Technometrics 4 (1962).
+    /// Adds a value. Method: Welford, Technometrics 4 (1962).
     pub(super) fn add(&mut self, value: f64) {
         self.count += 1;
         let is_first = self.count == 1;
         self.min = if is_first { value } else { self.min.min(value) };
         self.max = if is_first { value } else { self.max.max(value) };
-        let before = value - self.mean;
-        self.mean += before / self.count as f64;
-        self.squares += before * (value - self.mean);
+        let distance = value - self.mean;
+        self.mean += distance / self.count as f64;
+        self.squares += distance * (value - self.mean);
     }
 
-    /// Of a sample; zero of fewer than two.
+    /// The sample standard deviation; zero for fewer than two values.
     pub(super) fn deviation(&self) -> f64 {
         match self.count {
             0 | 1 => 0.0,
@@ -32,7 +32,7 @@ impl RunningMoments {
     }
 }
 
-/// So many in so many ns; zero in no time.
+/// The rate per second of a count in a time in ns; zero for no time.
 pub(super) fn per_second(count: f64, ns: u64) -> f64 {
     match ns {
         0 => 0.0,

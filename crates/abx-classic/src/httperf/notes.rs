@@ -1,5 +1,4 @@
-//! What the report does not show, or shows as something else: a line each, and the command
-//! that shows it.
+//! Notes on what the report hides or misstates, and the command that shows it.
 
 use super::figures::{HttperfFailure, HttperfFigures};
 use super::options::{HttperfOptions, HttperfUris};
@@ -8,19 +7,19 @@ use super::session_figures::SessionFigures;
 use super::tls_options::HttperfTlsOptions;
 use super::values::short_number;
 
-/// Connections begun at less than this share of the rate are late.
+/// Connections are late if they begin at less than this share of the rate.
 const LATE_BELOW: f64 = 0.95;
-/// Over shorter spans one late connection would look like that, in ns.
+/// Over shorter times, one late connection would look like a low rate, in ns.
 const LATE_WITHIN: u64 = 100_000_000;
-/// From this share of a processor on, this client may be the limit.
+/// Above this share of a CPU, this client may be the limit.
 const BUSY: f64 = 0.9;
 
-/// What is to be known beside the report of this load; the last line is what to do.
+/// Notes on the report of this load; the last one is a command.
 #[must_use]
 pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> {
     let mut notes = Vec::new();
-    let mut note = |is_so: bool, text: String| {
-        if is_so {
+    let mut note = |applies: bool, text: String| {
+        if applies {
             notes.push(text);
         }
     };
@@ -50,21 +49,21 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
         cut > 0,
         format!("replies that the server cut off: {cut}; they count as replies all the same"),
     );
-    let [_, _, _, four, five] = figures.statuses;
+    let [_, _, _, client_errors, server_errors] = figures.statuses;
+    let errors = client_errors + server_errors;
     note(
-        four + five > 0,
+        errors > 0,
         format!(
-            "errors (4xx, 5xx) among the replies: {} of {}; rates and times include them",
-            four + five,
+            "errors (4xx, 5xx) among the replies: {errors} of {}; rates and times include them",
             figures.replies
         ),
     );
     let failed = figures.sessions.as_ref().and_then(SessionFigures::failed);
     note(failed.is_some(), failed.unwrap_or_default());
-    let silent = figures.count_of(HttperfFailure::ClientTimeout);
+    let timeouts = figures.count_of(HttperfFailure::ClientTimeout);
     note(
-        silent > 0,
-        format!("connections that timed out: {silent}; no reply time includes their wait"),
+        timeouts > 0,
+        format!("connections that timed out: {timeouts}; no reply time includes their wait"),
     );
     let busy = busy(figures);
     note(
@@ -81,7 +80,7 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
          figure"
             .to_owned(),
     );
-    if !notes.is_empty() && has_like(options) {
+    if !notes.is_empty() && can_run(options) {
         let command = same_load(options, figures);
         notes.push(format!(
             "with percentiles, verified replies and findings: {command}"
@@ -90,31 +89,31 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
     notes
 }
 
-/// Whether `abx run` can make a load like this one.
-fn has_like(options: &HttperfOptions) -> bool {
+/// Whether `abx run` can generate a load like this one.
+fn can_run(options: &HttperfOptions) -> bool {
     let is_steady = !matches!(options.pace, HttperfPace::Steps(_));
     is_steady && options.uris == HttperfUris::One && options.session.load.is_none()
 }
 
-/// What there was not even a connection for.
+/// Failures before a connection could begin.
 const UNBEGUN: [HttperfFailure; 3] = [
     HttperfFailure::DescriptorUnavailable,
     HttperfFailure::AddressUnavailable,
     HttperfFailure::FileTableFull,
 ];
 
-/// How much of a processor this client used.
+/// The share of a CPU that this client used.
 fn busy(figures: &HttperfFigures) -> f64 {
     let used = (figures.cpu.user_ns + figures.cpu.system_ns) as f64;
     used / figures.duration_ns.max(1) as f64
 }
 
 fn unbegun(figures: &HttperfFigures) -> u64 {
-    let each = UNBEGUN.iter().map(|failure| figures.count_of(*failure));
-    each.sum()
+    let counts = UNBEGUN.map(|failure| figures.count_of(failure));
+    counts.iter().sum()
 }
 
-/// The same load as `abx run` makes it.
+/// The `abx run` command for the same load.
 fn same_load(options: &HttperfOptions, figures: &HttperfFigures) -> String {
     let scheme = if options.ssl { "https" } else { "http" };
     let server = if options.server.contains(':') {
@@ -134,7 +133,7 @@ fn same_load(options: &HttperfOptions, figures: &HttperfFigures) -> String {
         None => words.push("-c 1".to_owned()),
         Some(rate) => {
             let connections = (2 * figures.open_max).clamp(10, 1000);
-            // As many digits as abx takes.
+            // `abx run` accepts three decimals.
             let rate = (rate * 1000.0).round().max(1.0) / 1000.0;
             words.push(format!("-c {connections} -r {rate}"));
         }
@@ -150,10 +149,11 @@ fn same_load(options: &HttperfOptions, figures: &HttperfFigures) -> String {
     if let Some(method) = &options.method {
         words.push(format!("-m {}", quoted(method)));
     }
-    let given = options.add_header.as_ref().map(|(bytes, _)| bytes);
-    let given = String::from_utf8_lossy(given.map_or(b"", Vec::as_slice));
-    for line in given.lines().filter(|line| !line.is_empty()) {
-        words.push(format!("-H {}", quoted(line)));
+    if let Some((bytes, _)) = &options.add_header {
+        let headers = String::from_utf8_lossy(bytes);
+        for header in headers.lines().filter(|line| !line.is_empty()) {
+            words.push(format!("-H {}", quoted(header)));
+        }
     }
     if let Some(name) = &options.server_name {
         words.push(format!("-H {}", quoted(&format!("Host: {name}"))));
@@ -164,7 +164,7 @@ fn same_load(options: &HttperfOptions, figures: &HttperfFigures) -> String {
     words.join(" ")
 }
 
-/// The flags of `abx run` by which it uses TLS so; cipher suites it does not choose.
+/// The TLS flags of `abx run`, which has none for cipher suites.
 fn of_tls(tls: &HttperfTlsOptions) -> Vec<String> {
     let mut words = Vec::new();
     let mut add = |flag: &str, value: Option<&str>| {
@@ -184,7 +184,7 @@ fn of_tls(tls: &HttperfTlsOptions) -> Vec<String> {
     words
 }
 
-/// A word as a shell takes it.
+/// A word quoted for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@%+=,".contains(&byte);
     if word.bytes().all(is_plain) {
@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    /// Ten connections, this far apart, for ten seconds.
+    /// A load of ten seconds with ten connections at this distance.
     fn figures(gap_ns: u64) -> HttperfFigures {
         let mut figures = HttperfFigures::default();
         for connection in 0..10 {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_was_as_asked_needs_no_note() {
+    fn a_load_as_requested_has_no_notes() {
         // Method: the requested rate, and no rate at all.
         let hundred = options("--rate 100");
         assert!(notes(&hundred, &figures(10_000_000)).is_empty());
@@ -240,8 +240,8 @@ mod tests {
     }
 
     #[test]
-    fn what_the_report_hides_is_said_with_what_to_do() {
-        // Method: one cause for each note; the last line is always the command.
+    fn each_hidden_fact_has_a_note_and_a_command() {
+        // Method: one cause per note; the last note is always the command.
         type Change = fn(&mut HttperfFigures);
         let causes: [(Change, &str); 6] = [
             (
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn the_same_load_is_quoted_for_a_shell() {
-        // Method: everything that a load may have.
+        // Method: all options of a load, in two command lines.
         let line = "--server ::1 --ssl --uri /a?b='c' --http-version 1.0 --method PUT \
             --add-header A:b'c\\n --server-name x.org --period e0.0001";
         let expected = r"abx run 'https://[::1]:443/a?b='\''c'\''' --calls 1 -c 10 -r 10000 -n 1 \

@@ -1,6 +1,6 @@
-//! What a command line requests, and how httperf repeats it above its report.
+//! The options of a command line, and how httperf repeats them above its report.
 
-use super::long_options::{GivenOption, HttperfFlag, given};
+use super::long_options::{GivenOption, HttperfFlag, read};
 use super::pace::HttperfPace;
 use super::session_options::{HttperfSessionCalls, HttperfSessionOptions, HttperfSessions};
 use super::tls_options::{HttperfTlsOptions, HttperfTlsVersion};
@@ -8,7 +8,7 @@ use super::values::{
     HttperfRefusal, count, header, illegal, number, refusal, seconds, short_number,
 };
 
-/// What a command line is for.
+/// The action of a command line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HttperfCommand {
     /// Print the options.
@@ -18,10 +18,10 @@ pub enum HttperfCommand {
     Load(Box<HttperfOptions>),
 }
 
-/// What is printed of each request or reply.
+/// The printed parts of each request or reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrintedParts {
-    /// The lines of its head.
+    /// The lines of the head.
     pub head: bool,
     pub body: bool,
 }
@@ -30,16 +30,16 @@ pub struct PrintedParts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HttperfUris {
     One,
-    /// `--wset`: so many files below that of `--uri`, gone through at a rate.
+    /// `--wset`: a number of files below `--uri`, requested in sequence at a rate.
     Set {
         files: u64,
         /// Files by which each call advances, in millionths.
         step_millionths: u64,
     },
-    /// `--wlog`: those of a file, separated by NULs.
+    /// `--wlog`: the URIs in a file, separated by NULs.
     Log {
         file: String,
-        /// Whether it begins again behind the last one.
+        /// Whether the list repeats after its last URI.
         repeats: bool,
     },
 }
@@ -51,20 +51,20 @@ pub struct HttperfOptions {
     pub verbose: bool,
     pub print_reply: Option<PrintedParts>,
     pub print_request: Option<PrintedParts>,
-    /// Use as many ports as there are, which abx always does.
+    /// Use as many ports as possible, which abx always does.
     pub hog: bool,
-    /// How much longer the first byte of a reply may take, in seconds.
+    /// Additional time for the first byte of a reply, in seconds.
     pub think_timeout_s: f64,
-    /// How long anything may take, in seconds; 0 for as long as it likes.
+    /// The longest wait for any event, in seconds; 0 for no limit.
     pub timeout_s: f64,
-    /// Which of how many clients this is.
+    /// The number of this client, from 0, and the number of clients.
     pub client: (u32, u32),
     /// The server's name or address.
     pub server: String,
-    /// Its name in `Host`; `None` for `server`.
+    /// The server's name in `Host`; `None` for `server`.
     pub server_name: Option<String>,
     pub port: u16,
-    /// The URI, or what all of several begin with.
+    /// The URI, or the common beginning of several.
     pub uri: String,
     /// HTTP/1.0 instead of 1.1.
     pub is_http10: bool,
@@ -73,11 +73,11 @@ pub struct HttperfOptions {
     pub tls: HttperfTlsOptions,
     /// Close connections with a reset.
     pub close_with_reset: bool,
-    /// The size of the buffers of sockets for what is sent and for what is received, in bytes.
+    /// The sizes of the send and the receive buffers of sockets, in bytes.
     pub buffers: (u32, u32),
-    /// When the load ends at the latest, in seconds.
+    /// The time after which the load ends, in seconds.
     pub runtime_s: Option<f64>,
-    /// Further headers as they are sent, and as they were given.
+    /// Further headers as sent, and as written on the command line.
     pub add_header: Option<(Vec<u8>, String)>,
     pub method: Option<String>,
     /// Send no `Host`.
@@ -87,13 +87,13 @@ pub struct HttperfOptions {
     /// Calls that are sent together.
     pub burst_length: u32,
     pub uris: HttperfUris,
-    /// Sessions in place of connections, and their options.
+    /// Sessions instead of connections, and their options.
     pub session: HttperfSessionOptions,
-    /// Print the samples of rates without the rest of `verbose`.
+    /// Print only the samples of rates.
     pub periodic_stats: bool,
 }
 
-/// What httperf sets the sizes of socket buffers to, in bytes.
+/// The sizes that httperf sets for socket buffers, in bytes.
 const BUFFERS: (u32, u32) = (4_096, 16_384);
 
 impl Default for HttperfOptions {
@@ -131,12 +131,12 @@ impl Default for HttperfOptions {
 }
 
 impl HttperfCommand {
-    /// Reads the words behind the program's name.
+    /// Reads the words after the program's name.
     ///
     /// # Errors
-    /// [`HttperfRefusal`] for the first word that is wrong, or that abx does not do.
+    /// [`HttperfRefusal`] for the first word that is wrong, or that abx does not support.
     pub fn parse(words: &[String]) -> Result<HttperfCommand, HttperfRefusal> {
-        let given = given(words)?;
+        let given = read(words)?;
         let has = |flag| given.iter().any(|option| option.flag == flag);
         if has(HttperfFlag::Help) {
             return Ok(HttperfCommand::Help);
@@ -160,8 +160,8 @@ impl HttperfCommand {
                 "--wsesslog has all URIs: leave out --wlog and --wset",
             ));
         }
-        for given_option in &given {
-            options.take(given_option)?;
+        for option in &given {
+            options.take(option)?;
         }
         options.check_sessions()?;
         options.tls.check()?;
@@ -170,14 +170,14 @@ impl HttperfCommand {
 }
 
 impl HttperfOptions {
-    fn take(&mut self, given: &GivenOption) -> Result<(), HttperfRefusal> {
-        let value = given.value.as_deref().unwrap_or_default();
-        match given.flag {
+    fn take(&mut self, option: &GivenOption) -> Result<(), HttperfRefusal> {
+        let value = option.value.as_deref().unwrap_or_default();
+        match option.flag {
             HttperfFlag::AddHeader => {
                 if self.add_header.is_some() {
                     return Err(HttperfRefusal(format!(
                         "{} is given twice: give all headers in one",
-                        given.name
+                        option.name
                     )));
                 }
                 self.add_header = Some((header(value)?, value.to_owned()));
@@ -226,20 +226,20 @@ impl HttperfOptions {
             HttperfFlag::Wsesslog => self.session.load = Some(HttperfSessions::of_wsesslog(value)?),
             HttperfFlag::Wset => self.uris = set(value)?,
             HttperfFlag::Help | HttperfFlag::Version | HttperfFlag::Refused(_) => {}
-            _ => self.take_tls(given.flag, given.value.as_deref())?,
+            _ => self.take_tls(option.flag, option.value.as_deref())?,
         }
         Ok(())
     }
 
-    /// Takes an option of how TLS is used.
+    /// Takes a TLS option.
     fn take_tls(&mut self, flag: HttperfFlag, value: Option<&str>) -> Result<(), HttperfRefusal> {
         let text = value.unwrap_or_default();
-        let given = Some(text.to_owned());
+        let owned = Some(text.to_owned());
         match flag {
-            HttperfFlag::SslCaFile => self.tls.ca_file = given,
-            HttperfFlag::SslCertificate => self.tls.certificate = given,
-            HttperfFlag::SslCiphers => self.tls.ciphers = given,
-            HttperfFlag::SslKey => self.tls.key = given,
+            HttperfFlag::SslCaFile => self.tls.ca_file = owned,
+            HttperfFlag::SslCertificate => self.tls.certificate = owned,
+            HttperfFlag::SslCiphers => self.tls.ciphers = owned,
+            HttperfFlag::SslKey => self.tls.key = owned,
             HttperfFlag::SslNoReuse => self.tls.no_reuse = true,
             HttperfFlag::SslProtocol => self.tls.version = HttperfTlsVersion::read(text)?,
             HttperfFlag::SslVerify => self.tls.verifies = HttperfTlsOptions::verifies(value)?,
@@ -267,14 +267,14 @@ impl HttperfOptions {
         }
     }
 
-    /// The server's name, as its certificate has it.
+    /// The server's name, as in its certificate.
     #[must_use]
     pub fn name(&self) -> &str {
         let name = self.server_name.as_deref().unwrap_or(&self.server);
         name.split('%').next().unwrap_or(name)
     }
 
-    /// The same in `Host`: an IPv6 address in brackets.
+    /// The server's name for `Host`, with an IPv6 address in brackets.
     #[must_use]
     pub fn host(&self) -> String {
         match self.name() {
@@ -283,12 +283,12 @@ impl HttperfOptions {
         }
     }
 
-    /// The line above the report, which repeats the options in an order of their own.
+    /// The line above the report, which repeats the options in httperf's order.
     #[must_use]
     pub fn echo(&self) -> String {
         let mut line = String::from("httperf");
-        let mut add = |is_given: bool, word: String| {
-            if is_given {
+        let mut add = |is_set: bool, word: String| {
+            if is_set {
                 line.push(' ');
                 line.push_str(&word);
             }
@@ -309,8 +309,8 @@ impl HttperfOptions {
         ] {
             add(value > 0.0, format!("--{name}={}", short_number(value)));
         }
-        let (own_count, total) = self.client;
-        add(true, format!("--client={own_count}/{total}"));
+        let (client, clients) = self.client;
+        add(true, format!("--client={client}/{clients}"));
         add(true, format!("--server={}", self.server));
         let name = self.server_name.as_deref().unwrap_or_default();
         add(self.server_name.is_some(), format!("--server_name={name}"));
@@ -358,11 +358,10 @@ impl HttperfOptions {
         line
     }
 
-    /// The line's words on how connections are made, in its order; nothing for
-    /// defaults.
+    /// The words about connections, in httperf's order; empty for defaults.
     fn of_connections(&self) -> [String; 5] {
         let session = &self.session;
-        let numbered = |name: &str, value: Option<usize>| {
+        let limit = |name: &str, value: Option<usize>| {
             let value = value.filter(|value| *value > 0);
             value.map_or_else(String::new, |value| format!("--{name}={value}"))
         };
@@ -372,10 +371,10 @@ impl HttperfOptions {
             ""
         };
         [
-            numbered("failure-status", session.failure_status.map(usize::from)),
+            limit("failure-status", session.failure_status.map(usize::from)),
             version.to_owned(),
-            numbered("max-connections", session.max_connections),
-            numbered("max-piped-calls", session.max_piped_calls),
+            limit("max-connections", session.max_connections),
+            limit("max-piped-calls", session.max_piped_calls),
             self.pace.echo(),
         ]
     }
@@ -398,7 +397,7 @@ fn echoed(parts: Option<PrintedParts>) -> &'static str {
     }
 }
 
-/// What is requested, which is sent byte for byte as httperf does.
+/// A URI, which is sent unchanged, as httperf does.
 fn uri(value: &str) -> Result<String, HttperfRefusal> {
     if !value.is_empty() && !value.contains(char::is_control) {
         Ok(value.to_owned())
@@ -407,7 +406,7 @@ fn uri(value: &str) -> Result<String, HttperfRefusal> {
     }
 }
 
-/// The address of IPv6 within brackets, or another name of a server.
+/// A server's name or address, without the brackets of an IPv6 address.
 fn server(value: &str) -> Result<String, HttperfRefusal> {
     let name = word(value, "server name")?;
     let bare = name
@@ -416,7 +415,7 @@ fn server(value: &str) -> Result<String, HttperfRefusal> {
     Ok(bare.unwrap_or(&name).replace("%25", "%"))
 }
 
-/// Something that stands in a request's head as one word.
+/// A value that is one word in a request's head.
 fn word(value: &str, what: &str) -> Result<String, HttperfRefusal> {
     let is_word = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_graphic());
     if is_word {
@@ -444,9 +443,9 @@ fn is_http10(value: &str) -> Result<bool, HttperfRefusal> {
 }
 
 fn client(value: &str) -> Result<(u32, u32), HttperfRefusal> {
-    let parsed = value.split_once('/').and_then(|(own_text, text)| {
-        let (own_count, total): (u32, u32) = (own_text.parse().ok()?, text.parse().ok()?);
-        (own_count < total).then_some((own_count, total))
+    let parsed = value.split_once('/').and_then(|(client, clients)| {
+        let (client, clients): (u32, u32) = (client.parse().ok()?, clients.parse().ok()?);
+        (client < clients).then_some((client, clients))
     });
     parsed.ok_or_else(|| illegal("client (I/N, I below N)", value))
 }
@@ -499,8 +498,8 @@ mod tests {
     }
 
     #[test]
-    fn the_line_above_the_report_is_httperfs() {
-        // Method: command lines beside what httperf 0.9.0 printed for them.
+    fn options_are_echoed_as_by_httperf() {
+        // Method: command lines, with the lines that httperf 0.9.0 printed for them.
         for (line, message) in [
             (
                 "",
@@ -570,7 +569,7 @@ mod tests {
 
     #[test]
     fn values_that_mean_nothing_are_refused() {
-        // Method: one for each option that has a value; most messages are httperf's.
+        // Method: one mistake per option that takes a value; most messages are httperf's.
         for (line, message) in [
             ("--num-conns x", "illegal number of connections x"),
             ("--num-conns 0", "illegal number of connections 0"),
@@ -630,7 +629,7 @@ mod tests {
         let twice = "--add-header A:b\\n --add-header C:d\\n";
         assert!(parsed(twice).unwrap_err().contains("twice"));
         assert!(parsed("--wlog y,f --uri /").unwrap_err().contains("--wlog"));
-        // What httperf prints of itself may be typed back.
+        // The options that httperf echoes are accepted.
         options("--send-buffer=4096 --recv-buffer=16384");
     }
 
@@ -644,7 +643,7 @@ mod tests {
             ]),
             value in ".{0,12}",
         ) {
-            // Method: any words, and an option that is there with any value.
+            // Method: any words, and a known option with any value.
             let _ = HttperfCommand::parse(&names);
             let words = [option.to_owned(), value];
             if let Ok(HttperfCommand::Load(options)) = HttperfCommand::parse(&words) {

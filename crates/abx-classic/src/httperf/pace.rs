@@ -1,30 +1,30 @@
-//! When connections are begun.
+//! The times at which connections begin.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::values::{HttperfRefusal, refusal, seconds, short_number};
 
-/// When connections are begun, spans in seconds.
+/// When connections begin; intervals are in seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HttperfPace {
-    /// Each behind the one before it.
+    /// Each connection after the end of the previous one.
     Sequential,
-    /// At equal distances: so many per second.
+    /// At equal intervals, in connections per second.
     Rate(f64),
-    /// At random distances of this mean, which follow the exponential distribution.
+    /// At exponentially distributed intervals of this mean.
     Exponential(f64),
-    /// At random distances from one up to another.
+    /// At uniformly distributed intervals between these bounds.
     Uniform(f64, f64),
-    /// At distances that change in the course of the load: each of these for its time, and
-    /// behind the last one the first again.
+    /// At intervals that change during the load: each step for its duration, and from the start
+    /// again after the last one.
     Steps(Vec<HttperfPaceStep>),
 }
 
-/// One distance of several.
+/// An interval and how long it applies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HttperfPaceStep {
-    /// From one connection to the next, above zero.
+    /// The interval from one connection to the next, above zero.
     pub gap_s: f64,
     pub lasts_s: f64,
 }
@@ -40,7 +40,6 @@ impl HttperfPace {
     }
 
     pub(super) fn of_period(value: &str) -> Result<HttperfPace, HttperfRefusal> {
-        let what = "mean interarrival time";
         let (kind, spans) = match value.chars().next() {
             Some(kind @ ('d' | 'e' | 'u')) => (kind, &value[1..]),
             Some('v') => return steps(&value[1..]),
@@ -52,18 +51,18 @@ impl HttperfPace {
             _ => ('d', value),
         };
         if kind == 'u' {
-            let both = spans
+            let (low, high) = spans
                 .split_once(',')
                 .ok_or_else(|| refusal("minimum interarrival time not followed by `,MAX_IAT'"))?;
-            let low = seconds(both.0, "minimum interarrival time")?;
-            let high = seconds(both.1, "maximum interarrival time")?;
+            let low = seconds(low, "minimum interarrival time")?;
+            let high = seconds(high, "maximum interarrival time")?;
             return if low < high {
                 Ok(HttperfPace::Uniform(low, high))
             } else {
                 Err(refusal("--period u needs T1 below T2"))
             };
         }
-        let mean = seconds(spans, what)?;
+        let mean = seconds(spans, "mean interarrival time")?;
         Ok(match kind {
             _ if mean <= 0.0 => HttperfPace::Sequential,
             'e' => HttperfPace::Exponential(mean),
@@ -71,7 +70,7 @@ impl HttperfPace {
         })
     }
 
-    /// The same as an option; nothing for what is the usual.
+    /// The option that sets this pace; empty for the default.
     pub(super) fn echo(&self) -> String {
         match *self {
             HttperfPace::Sequential => String::new(),
@@ -80,13 +79,13 @@ impl HttperfPace {
             HttperfPace::Uniform(low, high) => {
                 format!("--period=u{},{}", short_number(low), short_number(high))
             }
-            // As httperf, which does not repeat them.
+            // As in httperf, which does not repeat the steps.
             HttperfPace::Steps(_) => "--period=v".to_owned(),
         }
     }
 
-    /// Connections per second on average; `None` for those that follow each other, and where the
-    /// rate is meant to change.
+    /// The mean number of connections per second; `None` if connections are sequential or the rate
+    /// changes.
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
         match *self {
@@ -97,12 +96,12 @@ impl HttperfPace {
         }
     }
 
-    /// The moments at which they are begun, in ns from the first one on, without end: the same
-    /// for the same client. `None` for those that follow each other.
+    /// The endless sequence of times at which connections begin, in ns since the first one. It is
+    /// the same for the same client. `None` if connections are sequential.
     #[must_use]
     pub fn begins(&self, client: u32) -> Option<Box<dyn Iterator<Item = u64>>> {
         let mut random = ChaCha8Rng::seed_from_u64(u64::from(client));
-        // Above zero, up to one.
+        // In (0, 1], because the logarithm of zero is infinite.
         let mut draw = move || 1.0 - random.random::<f64>();
         let begins: Box<dyn Iterator<Item = u64>> = match *self {
             HttperfPace::Sequential => return None,
@@ -113,13 +112,13 @@ impl HttperfPace {
             HttperfPace::Uniform(low, high) => moments(move || high - draw() * (high - low)),
             HttperfPace::Steps(ref steps) => {
                 let steps = steps.clone();
-                let (mut place, mut lasted_s) = (0, 0.0);
+                let (mut index, mut lasted_s) = (0, 0.0);
                 moments(move || {
-                    let HttperfPaceStep { gap_s, lasts_s } = steps[place];
+                    let HttperfPaceStep { gap_s, lasts_s } = steps[index];
                     lasted_s += gap_s;
-                    // Sums of tenths fall short of the whole by less than this.
+                    // The tolerance covers rounding errors of sums.
                     if lasted_s >= lasts_s * (1.0 - 1e-9) {
-                        (place, lasted_s) = ((place + 1) % steps.len(), 0.0);
+                        (index, lasted_s) = ((index + 1) % steps.len(), 0.0);
                     }
                     gap_s
                 })
@@ -129,7 +128,7 @@ impl HttperfPace {
     }
 }
 
-/// Reads distances and for how long each of them holds.
+/// Reads pairs of an interval and its duration.
 fn steps(spans: &str) -> Result<HttperfPace, HttperfRefusal> {
     let numbers: Vec<&str> = spans.split(',').collect();
     let pairs = numbers.chunks(2).map(|pair| {
@@ -149,7 +148,7 @@ fn steps(spans: &str) -> Result<HttperfPace, HttperfRefusal> {
     Ok(HttperfPace::Steps(pairs.collect::<Result<_, _>>()?))
 }
 
-/// The moments between which there are such gaps, in ns.
+/// The times that follow from these gaps, in ns.
 fn moments(mut gap_s: impl FnMut() -> f64 + 'static) -> Box<dyn Iterator<Item = u64>> {
     let mut next_s = 0.0_f64;
     Box::new(std::iter::from_fn(move || {
@@ -166,14 +165,16 @@ mod tests {
     fn gaps(pace: &HttperfPace, client: u32) -> Vec<f64> {
         let moments: Vec<u64> = pace.begins(client).unwrap().take(20_001).collect();
         assert_eq!(moments[0], 0);
-        let gaps = moments.windows(2).map(|two| (two[1] - two[0]) as f64 / 1e9);
-        gaps.collect()
+        moments
+            .windows(2)
+            .map(|pair| (pair[1] - pair[0]) as f64 / 1e9)
+            .collect()
     }
 
     #[test]
-    fn gaps_have_the_distribution_that_was_asked_for() {
-        // Method: mean, and the share below the mean, of 20,000 gaps of each kind: all, half,
-        // and 1 - 1/e of them.
+    fn gaps_have_the_requested_distribution() {
+        // Method: the mean, and the share below the mean, of 20,000 gaps of each kind. The share is
+        // 1 (just above the mean), 1/2 and 1 - 1/e.
         for (pace, mean, share) in [
             (HttperfPace::of_period("d0.25").unwrap(), 0.25, 1.0),
             (HttperfPace::of_period("u1,3").unwrap(), 2.0, 0.5),
@@ -181,23 +182,20 @@ mod tests {
         ] {
             let gaps = gaps(&pace, 0);
             let sum: f64 = gaps.iter().sum();
-            let result = sum / gaps.len() as f64;
-            assert!((result / mean - 1.0).abs() < 0.03, "{pace:?}: {result}");
+            let average = sum / gaps.len() as f64;
+            assert!((average / mean - 1.0).abs() < 0.03, "{pace:?}: {average}");
             let below = gaps.iter().filter(|&&gap| gap < mean * 1.000_001).count();
-            let found_result = below as f64 / gaps.len() as f64;
-            assert!(
-                (found_result - share).abs() < 0.02,
-                "{pace:?}: {found_result}"
-            );
+            let below = below as f64 / gaps.len() as f64;
+            assert!((below - share).abs() < 0.02, "{pace:?}: {below}");
             let rate = pace.rate().unwrap();
             assert!((rate * mean - 1.0).abs() < 1e-9);
         }
     }
 
     #[test]
-    fn steps_follow_each_other_and_begin_again() {
-        // Method: the example of httperf's page, a connection each second for two seconds and
-        // then two each second for four, through it twice; and tenths of a second.
+    fn steps_repeat_in_order() {
+        // Method: two rounds of the example in httperf's manual, one connection per second for two
+        // seconds and then two per second for four; and tenths of a second.
         let pace = HttperfPace::of_period("v1,2,0.5,4").unwrap();
         let gaps: Vec<f64> = gaps(&pace, 0)[..20].to_vec();
         let once = [1.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5];
@@ -218,8 +216,8 @@ mod tests {
     }
 
     #[test]
-    fn no_rate_is_no_schedule() {
-        // Method: what httperf takes as zero, and what it refuses.
+    fn a_rate_of_zero_has_no_schedule() {
+        // Method: zeros, and values that httperf refuses.
         for pace in [HttperfPace::of_rate("0"), HttperfPace::of_period("0")] {
             assert!(pace.unwrap().begins(0).is_none());
         }

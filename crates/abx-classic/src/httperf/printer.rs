@@ -1,4 +1,4 @@
-//! `--print-request` and `--print-reply`: what is sent and what comes, line by line.
+//! `--print-request` and `--print-reply`: requests and replies, line by line.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::figures::{HttperfReply, HttperfSample};
 use super::options::{HttperfOptions, PrintedParts};
 
-/// Calls whose last line is kept; more are under way on no usual machine.
+/// Calls whose last line is kept: more than are usually in flight.
 const PARTS_MAX: usize = 1024;
 
 /// Prints requests and replies, each line with the number of its call.
@@ -14,13 +14,13 @@ const PARTS_MAX: usize = 1024;
 pub struct HttperfPrinter {
     request: Option<PrintedParts>,
     reply: Option<PrintedParts>,
-    /// Parts of lines of heads that are not whole, by their calls.
+    /// Incomplete last lines of heads, by call.
     parts: BTreeMap<u64, Vec<u8>>,
     text: String,
 }
 
 impl HttperfPrinter {
-    /// A printer of the parts that these options request.
+    /// A printer of the parts that the options select.
     #[must_use]
     pub fn new(options: &HttperfOptions) -> HttperfPrinter {
         HttperfPrinter {
@@ -30,7 +30,7 @@ impl HttperfPrinter {
         }
     }
 
-    /// A request was sent. Of what it has behind its head httperf prints whole lines only.
+    /// Prints a request that was sent. As in httperf, incomplete lines of the body are left out.
     pub fn sent(&mut self, call: u64, request: &[u8]) {
         let Some(parts) = self.request else {
             return;
@@ -58,16 +58,16 @@ impl HttperfPrinter {
         );
     }
 
-    /// A part of a reply's head has come.
+    /// Prints the complete lines of a reply's head after receiving a part of it.
     pub fn head(&mut self, call: u64, bytes: &[u8]) {
         if !self.reply.is_some_and(|parts| parts.head) {
             return;
         }
-        let mut all_bytes = self.parts.remove(&call).unwrap_or_default();
-        all_bytes.extend_from_slice(bytes);
-        let whole = all_bytes.iter().rposition(|byte| *byte == b'\n');
-        let rest = all_bytes.split_off(whole.map_or(0, |end| end + 1));
-        for line in lines(&all_bytes) {
+        let mut head = self.parts.remove(&call).unwrap_or_default();
+        head.extend_from_slice(bytes);
+        let last_end = head.iter().rposition(|byte| *byte == b'\n');
+        let rest = head.split_off(last_end.map_or(0, |end| end + 1));
+        for line in lines(&head) {
             self.line("RH", call, line);
         }
         if !rest.is_empty() {
@@ -79,7 +79,7 @@ impl HttperfPrinter {
         }
     }
 
-    /// A part of its body has come.
+    /// Prints a received part of a reply's body.
     pub fn body(&mut self, call: u64, bytes: &[u8]) {
         if self.reply.is_some_and(|parts| parts.body) {
             for line in lines(bytes) {
@@ -88,7 +88,7 @@ impl HttperfPrinter {
         }
     }
 
-    /// The reply is over.
+    /// Prints the sizes of a reply that has ended.
     pub fn responded(&mut self, call: u64, reply: &HttperfReply) {
         if self.reply.is_some() {
             self.parts.remove(&call);
@@ -100,7 +100,7 @@ impl HttperfPrinter {
         }
     }
 
-    /// A sample of the rates was taken: `--verbose`.
+    /// Prints a sample of the rates, for `--verbose`.
     pub fn sampled(&mut self, sample: HttperfSample) {
         let _ = writeln!(self.text, "reply-rate = {:<8.1}", sample.replies);
         if let Some(sessions) = sample.sessions {
@@ -108,13 +108,13 @@ impl HttperfPrinter {
         }
     }
 
-    /// What was printed since the last call.
+    /// The text printed since the last call.
     #[must_use]
     pub fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
     }
 
-    /// How much that is, in bytes.
+    /// The length of that text, in bytes.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.text.len()
@@ -128,12 +128,10 @@ impl HttperfPrinter {
 
 /// Lines without their ends.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let whole = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    let is_empty = bytes.is_empty();
-    let lines = whole.split(|byte| *byte == b'\n');
-    lines
+    bytes
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\n").unwrap_or(line))
         .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-        .take_while(move |_| !is_empty)
 }
 
 #[cfg(test)]
@@ -142,7 +140,7 @@ mod tests {
 
     #[test]
     fn lines_that_never_end_take_little_memory() {
-        // Method: ten times as many calls as are kept, each with a line that does not end.
+        // Method: ten times as many calls as are kept, each with an incomplete line.
         let mut printer = HttperfPrinter {
             reply: Some(PrintedParts {
                 head: true,
@@ -160,9 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn each_line_has_its_call() {
-        // Method: a request, and a reply in pieces between those of another one, beside what
-        // httperf 0.9.0 printed for them.
+    fn each_line_has_the_number_of_its_call() {
+        // Method: two requests, and a reply in pieces between those of another one, with the lines
+        // that httperf 0.9.0 printed.
         let mut printer = HttperfPrinter {
             request: Some(PrintedParts {
                 head: true,
@@ -221,7 +219,7 @@ reply-rate = 10.0    \nreply-rate = 10.0    \nsession-rate = 3.8     \n";
     }
 
     #[test]
-    fn only_what_was_asked_for_is_printed() {
+    fn only_requested_parts_are_printed() {
         // Method: nothing requested, and heads alone.
         let mut printer = HttperfPrinter::default();
         printer.sent(0, b"GET / HTTP/1.1\r\n\r\n");

@@ -1,4 +1,4 @@
-//! The report, to the character.
+//! The report of httperf, to the character.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::figures::{HttperfFailure, HttperfFigures};
 use super::moments::per_second;
 
 impl HttperfFigures {
-    /// What httperf prints when all connections have ended.
+    /// The text that httperf prints after all connections have ended.
     #[must_use]
     pub fn report(&self) -> String {
         let parts = [
@@ -20,8 +20,8 @@ impl HttperfFigures {
         ];
         let sessions = self.sessions.as_ref();
         let sessions = sessions.map(|sessions| sessions.report(self.duration_ns));
-        let parts = parts.into_iter().chain(sessions);
-        parts.collect::<Vec<_>>().join("\n")
+        let parts: Vec<String> = parts.into_iter().chain(sessions).collect();
+        parts.join("\n")
     }
 
     fn total(&self) -> String {
@@ -35,10 +35,10 @@ impl HttperfFigures {
     }
 
     fn of_connections(&self) -> String {
-        let (rate, each_ms) = self.rate(self.connections);
+        let (rate, period_ms) = self.rate(self.connections);
         let times = &self.lifetimes;
         let mut text = format!(
-            "Connection rate: {rate:.1} conn/s ({each_ms:.1} ms/conn, <={} concurrent \
+            "Connection rate: {rate:.1} conn/s ({period_ms:.1} ms/conn, <={} concurrent \
              connections)\n",
             self.open_max
         );
@@ -60,10 +60,10 @@ impl HttperfFigures {
     }
 
     fn of_requests(&self) -> String {
-        let (rate, each_ms) = self.rate(self.requests);
+        let (rate, period_ms) = self.rate(self.requests);
         let size = mean(self.request_bytes, self.requests);
         format!(
-            "Request rate: {rate:.1} req/s ({each_ms:.1} ms/req)\n\
+            "Request rate: {rate:.1} req/s ({period_ms:.1} ms/req)\n\
              Request size [B]: {size:.1}\n"
         )
     }
@@ -92,10 +92,10 @@ impl HttperfFigures {
             "Reply size [B]: header {header:.1} content {content:.1} footer {footer:.1} (total \
              {total:.1})"
         );
-        let [number, two, three, four, five] = self.statuses;
+        let [s1, s2, s3, s4, s5] = self.statuses;
         let _ = writeln!(
             text,
-            "Reply status: 1xx={number} 2xx={two} 3xx={three} 4xx={four} 5xx={five}"
+            "Reply status: 1xx={s1} 2xx={s2} 3xx={s3} 4xx={s4} 5xx={s5}"
         );
         text
     }
@@ -106,7 +106,7 @@ impl HttperfFigures {
             0 => 0.0,
             total => 100.0 * ns as f64 / total as f64,
         };
-        // What came, without the framing and the footers of chunked bodies.
+        // Without the framing and the footers of chunked bodies.
         let bytes = self.request_bytes + self.header_bytes + self.content_bytes;
         let rate = per_second(bytes as f64, self.duration_ns);
         format!(
@@ -139,14 +139,14 @@ impl HttperfFigures {
         )
     }
 
-    /// How many of these there were per second, and how many ms there were for each.
+    /// The rate per second, and the mean distance in ms.
     fn rate(&self, count: u64) -> (f64, f64) {
         let rate = per_second(count as f64, self.duration_ns);
         (rate, mean(self.duration_ns, count) / 1e6)
     }
 }
 
-/// Zero of none.
+/// The mean; zero without values.
 fn mean(sum: u64, count: u64) -> f64 {
     match count {
         0 => 0.0,
@@ -160,9 +160,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_report_is_httperfs_to_the_character() {
-        // Method: figures of two connections with two calls each and of two that failed, whose
-        // report was worked out by hand in the form that httperf 0.9.0 gave for such a load.
+    fn the_report_is_that_of_httperf_to_the_character() {
+        // Method: two connections with two calls each and two that failed. The expected report was
+        // computed by hand, in the form that httperf 0.9.0 printed for such a load.
         let mut figures = HttperfFigures::default();
         for (connection, open) in [(0, 1), (1, 2)] {
             figures.begins(connection * 10_000_000, open, open);
@@ -218,8 +218,8 @@ Errors: fd-unavail 1 addrunavail 0 ftab-full 0 other 0
     }
 
     #[test]
-    fn a_load_of_nothing_has_a_report() {
-        // Method: nothing at all; every figure is zero, and none is missing.
+    fn an_empty_load_has_a_report() {
+        // Method: no events; every figure is zero, and none is missing.
         let report = HttperfFigures::default().report();
         assert_eq!(report.lines().count(), 22);
         assert!(

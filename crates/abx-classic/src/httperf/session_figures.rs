@@ -1,31 +1,31 @@
-//! What a load of sessions gave beside its connections, and its part of the report.
+//! The figures of sessions, and their part of the report.
 
 use super::moments::{RunningMoments, per_second};
 
-/// What became of a session.
+/// The result of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttperfSessionEnd {
-    /// Since it began, in ns.
+    /// The time since the session began, in ns.
     pub lasted_ns: u64,
-    /// Connections that were begun for it.
+    /// Connections that the session began.
     pub connections: u64,
     pub replies: u64,
-    /// Whether all of it got responses, and nothing failed it.
+    /// Whether all calls got responses, and nothing failed the session.
     pub is_whole: bool,
 }
 
-/// Counts of sessions, as httperf takes them.
+/// Counts of sessions, as by httperf.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct SessionFigures {
     whole: u64,
     failed: u64,
     connections: u64,
-    /// How long whole sessions and failed ones lasted, summed.
+    /// The summed durations of complete and of failed sessions.
     whole_ns: u64,
     failed_ns: u64,
-    /// How many sessions had so many replies.
+    /// The number of sessions, by number of replies.
     lengths: Vec<u64>,
-    /// Samples of whole sessions per second, and how many there were at the last one.
+    /// Samples of complete sessions per second, and the number of these at the last sample.
     rates: RunningMoments,
     sampled: u64,
 }
@@ -47,7 +47,7 @@ impl SessionFigures {
         self.lengths[length] += 1;
     }
 
-    /// Takes a sample, so long behind the one before.
+    /// Takes a sample, with the time since the previous one.
     pub(super) fn samples(&mut self, span_ns: u64) -> f64 {
         let rate = per_second((self.whole - self.sampled) as f64, span_ns);
         self.rates.add(rate);
@@ -55,7 +55,7 @@ impl SessionFigures {
         rate
     }
 
-    /// What is to be known of sessions that failed.
+    /// The note on failed sessions, if there are any.
     pub(super) fn failed(&self) -> Option<String> {
         let total = self.whole + self.failed;
         (self.failed > 0).then(|| {
@@ -67,9 +67,9 @@ impl SessionFigures {
         })
     }
 
-    /// The part of the report of a load that took so long.
+    /// The part of the report about sessions, for a load of this duration.
     pub(super) fn report(&self, duration_ns: u64) -> String {
-        let each = |sum: f64, count: u64| match count {
+        let mean = |sum: f64, count: u64| match count {
             0 => 0.0,
             count => sum / count as f64,
         };
@@ -94,9 +94,9 @@ impl SessionFigures {
             rates.deviation(),
             self.whole,
             self.whole + self.failed,
-            each(self.connections as f64, self.whole),
-            each(self.whole_ns as f64 / 1e9, self.whole),
-            each(self.failed_ns as f64 / 1e9, self.failed),
+            mean(self.connections as f64, self.whole),
+            mean(self.whole_ns as f64 / 1e9, self.whole),
+            mean(self.failed_ns as f64 / 1e9, self.failed),
         )
     }
 }
@@ -107,9 +107,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sessions_are_told_as_httperf_tells_them() {
-        // Method: what httperf 0.9.0 printed for a session of one reply and for two that
-        // failed behind their second one, and for none; a sample in the middle.
+    fn sessions_are_reported_as_by_httperf() {
+        // Method: the output of httperf 0.9.0 for a session of one reply and two that failed after
+        // their second reply, with a sample in between; and for no sessions.
         let mut figures = HttperfFigures::of_sessions();
         let end = |is_whole: bool, replies, lasted_ms: u64| HttperfSessionEnd {
             lasted_ns: lasted_ms * 1_000_000,

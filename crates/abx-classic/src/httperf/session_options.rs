@@ -1,45 +1,45 @@
-//! What `--wsess` and `--wsesslog` request, and the options that are for sessions only.
+//! `--wsess` and `--wsesslog`, and the options that are for sessions only.
 
 use super::values::{HttperfRefusal, refusal, seconds};
 
 /// All options of sessions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HttperfSessionOptions {
-    /// Sessions in place of connections.
+    /// Sessions instead of connections.
     pub load: Option<HttperfSessions>,
-    /// Each session sends back the cookie that it is given.
+    /// Each session returns the cookie that it receives.
     pub cookies: bool,
     /// The status whose replies fail their session.
     pub failure_status: Option<u16>,
-    /// Calls that would fail their session are sent again.
+    /// Repeat calls that would otherwise fail their session.
     pub retry_on_failure: bool,
-    /// Connections that a session may have.
+    /// The largest number of connections per session.
     pub max_connections: Option<usize>,
-    /// Calls that may be under way over one of them.
+    /// The largest number of calls in flight per connection.
     pub max_piped_calls: Option<usize>,
 }
 
-/// Sessions in place of connections.
+/// A load of sessions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttperfSessions {
     pub count: u64,
-    /// From one burst of calls to the next, in seconds, unless a file sets it.
+    /// The time from one burst of calls to the next, in seconds, unless a file sets it.
     pub think_s: f64,
-    /// The calls of each of them.
+    /// The calls of each session.
     pub calls: HttperfSessionCalls,
 }
 
 /// The calls of sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HttperfSessionCalls {
-    /// `--wsess`: so many, in bursts of `--burst-length`.
+    /// `--wsess`: this number of calls, in bursts of `--burst-length`.
     Same(u32),
-    /// `--wsesslog`: those of this file, in which there are several sessions to choose from
-    /// in turn.
+    /// `--wsesslog`: the calls in this file, which may describe several sessions that are used in
+    /// turn.
     Log(String),
 }
 
-/// Connections that a session has at most by default.
+/// The largest number of connections per session by default.
 const CONNECTIONS: usize = 4;
 
 impl HttperfSessions {
@@ -70,7 +70,7 @@ impl HttperfSessions {
         })
     }
 
-    /// The same as an option.
+    /// The option that sets this load.
     pub(super) fn echo(&self) -> String {
         let (count, think) = (self.count, self.think_s);
         match &self.calls {
@@ -99,19 +99,19 @@ fn think(part: Option<&str>, place: &str, option: &str) -> Result<f64, HttperfRe
 }
 
 impl HttperfSessionOptions {
-    /// Connections that a session may have, and calls that may be under way over each.
+    /// The largest number of connections per session, and of calls in flight per connection.
     #[must_use]
     pub fn room(&self, is_http10: bool) -> (usize, usize) {
-        let given = |option: Option<usize>| option.filter(|number| *number > 0);
-        let piped = given(self.max_piped_calls).unwrap_or(usize::MAX);
+        let limit = |option: Option<usize>| option.filter(|limit| *limit > 0);
+        let piped = limit(self.max_piped_calls).unwrap_or(usize::MAX);
         (
-            given(self.max_connections).unwrap_or(CONNECTIONS),
-            // A connection of HTTP/1.0 is not kept.
+            limit(self.max_connections).unwrap_or(CONNECTIONS),
+            // HTTP/1.0 connections are not kept alive.
             if is_http10 { 1 } else { piped },
         )
     }
 
-    /// Whether a burst of so many calls can go out, as httperf checks in the middle of its load.
+    /// Checks whether a burst of this length can be sent. httperf checks this only during a load.
     pub(super) fn check_room(&self, burst: u32, is_http10: bool) -> Result<(), HttperfRefusal> {
         let (connections, piped) = self.room(is_http10);
         let room = connections.saturating_mul(piped);
@@ -124,9 +124,9 @@ impl HttperfSessionOptions {
         }
     }
 
-    /// Refuses what means nothing without sessions.
+    /// Refuses options that have no effect without sessions.
     pub(super) fn check(&self) -> Result<(), HttperfRefusal> {
-        let room = self.max_connections.or(self.max_piped_calls);
+        let limit = self.max_connections.or(self.max_piped_calls);
         if self.load.is_some() {
             return Ok(());
         }
@@ -135,7 +135,7 @@ impl HttperfSessionOptions {
                 "--session-cookie requires session-oriented workload (e.g., --wsess)",
             ));
         }
-        if room.is_some() || self.failure_status.is_some() || self.retry_on_failure {
+        if limit.is_some() || self.failure_status.is_some() || self.retry_on_failure {
             return Err(refusal(
                 "--failure-status, --retry-on-failure, --max-connections and --max-piped-calls \
                  are for sessions: give --wsess or --wsesslog",

@@ -1,23 +1,23 @@
-//! How TLS is used: `--ssl-ciphers`, which httperf 0.9.0 has, and what newer ones have.
+//! TLS options: `--ssl-ciphers` of httperf 0.9.0, and those of newer versions.
 
 use super::values::{HttperfRefusal, illegal, refusal};
 
-/// How TLS is used, if `--ssl` requests it.
+/// The TLS options, which apply with `--ssl`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HttperfTlsOptions {
-    /// The cipher suites of TLS 1.2 that are offered, as they were given; `None` for all.
+    /// The offered cipher suites of TLS 1.2, as written on the command line; `None` for all.
     pub ciphers: Option<String>,
-    /// The only version; `None` for the newest that both sides know.
+    /// The only version; `None` for the newest that both sides support.
     pub version: Option<HttperfTlsVersion>,
     /// The file of this client's certificate.
     pub certificate: Option<String>,
-    /// The file of its key.
+    /// The file of the certificate's key.
     pub key: Option<String>,
     /// Whether the server's certificate is verified.
     pub verifies: bool,
-    /// The file of the certificates that are believed then; `None` for those of the machine.
+    /// The file of the trusted certificates; `None` for those of the machine.
     pub ca_file: Option<String>,
-    /// The name sent to the server, and whose certificate it must show when that is verified.
+    /// The name that is sent to the server, and that a verified certificate must contain.
     pub server_name: Option<String>,
     /// Never resume a session.
     pub no_reuse: bool,
@@ -45,7 +45,7 @@ impl HttperfTlsVersion {
         }
     }
 
-    /// Its name, as `--ssl-protocol` has it.
+    /// The name for `--ssl-protocol`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -56,13 +56,13 @@ impl HttperfTlsVersion {
 }
 
 impl HttperfTlsOptions {
-    /// Names of the cipher suites that are offered, the best first; none for all.
+    /// The names of the offered cipher suites, in order of preference; empty for all.
     pub fn suites(&self) -> impl Iterator<Item = &str> {
         let list = self.ciphers.as_deref().unwrap_or_default();
         list.split([':', ',']).filter(|name| !name.is_empty())
     }
 
-    /// Reads `--ssl-verify`, with its value or without.
+    /// Reads `--ssl-verify`, with or without a value.
     pub(super) fn verifies(value: Option<&str>) -> Result<bool, HttperfRefusal> {
         match value {
             None | Some("yes") => Ok(true),
@@ -71,7 +71,7 @@ impl HttperfTlsOptions {
         }
     }
 
-    /// Refuses what means nothing alone.
+    /// Refuses options that have no effect alone.
     pub(super) fn check(&self) -> Result<(), HttperfRefusal> {
         if self.certificate.is_some() != self.key.is_some() {
             return Err(refusal(
@@ -86,21 +86,21 @@ impl HttperfTlsOptions {
         Ok(())
     }
 
-    /// The same as options, in httperf's order and by the names that it gives them there.
+    /// The options as httperf echoes them: in its order, and with its names.
     pub(super) fn echo(&self) -> Vec<String> {
         let with = |name: &str, value: Option<&str>| value.map(|value| format!("--{name}={value}"));
-        let message = |name: &str, is_given: bool| is_given.then(|| format!("--{name}"));
+        let switch = |name: &str, is_set: bool| is_set.then(|| format!("--{name}"));
         let version = self.version.map(HttperfTlsVersion::name);
-        let texts = [
+        let words = [
             with("ssl-ciphers", self.ciphers.as_deref()),
             with("tls-server-name", self.server_name.as_deref()),
-            message("ssl-no-reuse", self.no_reuse),
+            switch("ssl-no-reuse", self.no_reuse),
             with("ssl-cert", self.certificate.as_deref()),
             with("ssl-key", self.key.as_deref()),
             with("ssl-ca-file", self.ca_file.as_deref()),
-            message("ssl-verify", self.verifies),
+            switch("ssl-verify", self.verifies),
             with("ssl-protocol", version),
         ];
-        texts.into_iter().flatten().collect()
+        words.into_iter().flatten().collect()
     }
 }

@@ -1,9 +1,9 @@
-//! Numbers as httperf reads and prints them, and the messages for those that it does not take.
+//! Values as httperf reads and prints them, and the messages for invalid ones.
 
 use std::fmt::Write as _;
 use std::str::FromStr;
 
-/// Why a command line is not carried out, in one line.
+/// Why a command line is refused, in one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HttperfRefusal(pub(super) String);
@@ -33,7 +33,7 @@ pub(super) fn count<T: FromStr + Default + PartialEq>(
     }
 }
 
-/// A span or a rate: not below zero, and finite.
+/// A time in seconds or a rate: finite, and not negative.
 pub(super) fn seconds(value: &str, what: &str) -> Result<f64, HttperfRefusal> {
     let number: f64 = number(value, what)?;
     if number.is_finite() && (0.0..=1e9).contains(&number) {
@@ -43,7 +43,7 @@ pub(super) fn seconds(value: &str, what: &str) -> Result<f64, HttperfRefusal> {
     }
 }
 
-/// A number as C's `%g` prints it: six digits at most, none of them a zero at the end.
+/// A number as C's `%g` prints it: at most six digits, without trailing zeros.
 pub(super) fn short_number(value: f64) -> String {
     let scientific = format!("{value:.5e}");
     let (digits, exponent) = scientific
@@ -69,8 +69,8 @@ fn without_zeros(number: &str) -> &str {
     }
 }
 
-/// The bytes of headers: `\n` is a line end of HTTP, `\r` and `\a` are its halves, `\\` a
-/// backslash, and `\101` a byte by its octal number.
+/// The bytes of headers: `\n` is CR LF, `\r` is CR, `\a` is LF, `\\` is a backslash, and `\101`
+/// is a byte by its octal number.
 pub(super) fn header(value: &str) -> Result<Vec<u8>, HttperfRefusal> {
     let mut bytes = Vec::new();
     let mut rest = value.bytes().peekable();
@@ -98,7 +98,7 @@ pub(super) fn header(value: &str) -> Result<Vec<u8>, HttperfRefusal> {
             _ => return Err(illegal("escape in --add-header", value)),
         }
     }
-    // Without it the request has no end, and the server waits for the rest.
+    // Without a final line end, the request is incomplete, and the server waits for the rest.
     if bytes.ends_with(b"\r\n") && !bytes.starts_with(b"\r\n") {
         Ok(bytes)
     } else {
@@ -113,8 +113,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_printed_as_c_prints_them() {
-        // Method: values beside what printf("%g") gives.
+    fn numbers_are_printed_as_by_printf() {
+        // Method: values, with the output of printf("%g").
         for (value, message) in [
             (0.0, "0"),
             (100.0, "100"),
@@ -131,8 +131,8 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_the_bytes_they_stand_for() {
-        // Method: each escape beside its bytes.
+    fn escapes_become_their_bytes() {
+        // Method: each escape, and an octal number that is too large.
         let bytes = header("A: b\\nC:\\101\\60\\7x\\\\\\r\\a").unwrap();
         assert_eq!(bytes, b"A: b\r\nC:A0\x07x\\\r\n");
         assert!(header("A:\\777\\n").is_err());

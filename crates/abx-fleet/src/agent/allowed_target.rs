@@ -8,11 +8,11 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AllowedTarget {
     network: IpAddr,
-    /// How many of its first bits count.
+    /// The number of leading bits that must match.
     prefix: u8,
 }
 
-/// Why a text is no network.
+/// The error for a text that is not a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a network: write an address such as 10.0.0.5, or a network such as 10.0.0.0/8"
@@ -20,18 +20,17 @@ pub struct AllowedTarget {
 pub struct AllowedTargetError(String);
 
 impl AllowedTarget {
-    /// Whether an address is in it. An IPv4 address that is written as one of IPv6 is the
-    /// IPv4 address.
+    /// Whether an address is in the network. An IPv4-mapped IPv6 address counts as IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.network, address.to_canonical()) {
-            (IpAddr::V4(ipv4_addr), IpAddr::V4(other)) => {
-                let differ = ipv4_addr.to_bits() ^ other.to_bits();
-                differ.leading_zeros() >= u32::from(self.prefix)
+            (IpAddr::V4(network), IpAddr::V4(address)) => {
+                let difference = network.to_bits() ^ address.to_bits();
+                difference.leading_zeros() >= u32::from(self.prefix)
             }
-            (IpAddr::V6(ipv6_addr), IpAddr::V6(other)) => {
-                let differ = ipv6_addr.to_bits() ^ other.to_bits();
-                differ.leading_zeros() >= u32::from(self.prefix)
+            (IpAddr::V6(network), IpAddr::V6(address)) => {
+                let difference = network.to_bits() ^ address.to_bits();
+                difference.leading_zeros() >= u32::from(self.prefix)
             }
             _ => false,
         }
@@ -72,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_holds_its_own_addresses() {
+    fn a_network_contains_only_its_own_addresses() {
         // Method: first and last addresses of networks, and their neighbours outside.
         for (network, inside, outside) in [
             ("127.0.0.0/8", "127.255.255.255", "128.0.0.0"),
@@ -87,13 +86,13 @@ mod tests {
             assert!(network.contains(inside.parse().unwrap()), "{network}");
             assert!(!network.contains(outside.parse().unwrap()), "{network}");
         }
-        let allowed_target: AllowedTarget = "0.0.0.0/0".parse().unwrap();
-        assert!(allowed_target.contains("203.0.113.9".parse().unwrap()));
+        let any_ipv4: AllowedTarget = "0.0.0.0/0".parse().unwrap();
+        assert!(any_ipv4.contains("203.0.113.9".parse().unwrap()));
     }
 
     #[test]
-    fn what_is_no_network_is_refused() {
-        // Method: texts that are nearly one.
+    fn invalid_networks_are_refused() {
+        // Method: texts that resemble networks.
         for text in [
             "",
             "localhost",

@@ -30,7 +30,7 @@ pub struct AgentDriver {
     desk: Arc<Desk>,
     stopper: Stopper,
     thread: Option<JoinHandle<()>>,
-    /// The number of the last order that was taken.
+    /// The number of the last accepted order.
     number: u64,
 }
 
@@ -39,24 +39,24 @@ pub struct AgentDriver {
 struct Desk {
     state: Mutex<DeskState>,
     changed: Condvar,
-    /// Where results were saved, or why they were not, since the last call of `take_saved`.
+    /// The files of saved results, or why they were not saved, since the last call of `take_saved`.
     saved: Mutex<Vec<Result<PathBuf, String>>>,
 }
 
 #[derive(Default)]
 struct DeskState {
     progress: TaskProgress,
-    /// Intervals that the controller has not fetched yet, and how many there were before them.
+    /// Intervals that the controller has not fetched yet, and the number of earlier ones.
     intervals: VecDeque<ReportedInterval>,
     reported_before: u64,
-    /// The text of the last result; `None` while it is worked at.
+    /// The text of the last result; `None` while the order is executed.
     result: Option<Arc<str>>,
 }
 
 /// The state of an order.
 pub enum OrderState {
     Working(Working),
-    /// The text of its [`TaskResult`].
+    /// The text of the [`TaskResult`].
     Done(Arc<str>),
 }
 
@@ -65,9 +65,9 @@ struct Work {
     engine: Engine,
     pools: HashMap<u64, WorkPool>,
     stopper: Stopper,
-    /// Where results are saved, and the agent that made them.
+    /// The folder for results, and the agent that they belong to.
     finals: Option<(PathBuf, Author)>,
-    /// The record of the run whose results are kept.
+    /// The record of the run whose results are saved.
     record: Option<Box<Measured>>,
     /// The counts to save once the controller can fetch the result.
     to_save: Option<Final>,
@@ -108,10 +108,10 @@ impl AgentDriver {
             skew_ns,
             openings: OpeningPace::new(rate_max),
         };
-        let name = "abx-driver".to_owned();
-        let thread = thread::Builder::new().name(name);
-        let thread = thread.spawn(move || work.run(&inbox));
-        let thread = thread.map_err(EngineError::no_thread)?;
+        let thread = thread::Builder::new()
+            .name("abx-driver".to_owned())
+            .spawn(move || work.run(&inbox))
+            .map_err(EngineError::no_thread)?;
         Ok(AgentDriver {
             tasks: Some(tasks),
             desk,
@@ -121,17 +121,17 @@ impl AgentDriver {
         })
     }
 
-    /// The number of the last order that was taken.
+    /// The number of the last accepted order.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Whether it has nothing to do.
+    /// Whether no order is executed.
     pub fn is_free(&self) -> bool {
         self.number == 0 || self.desk.state().result.is_some()
     }
 
-    /// Takes an order. It must be free.
+    /// Begins an order. The driver must be free.
     pub fn begin(&mut self, number: u64, task: AgentTask) {
         self.number = number;
         *self.desk.state() = DeskState::default();
@@ -141,8 +141,8 @@ impl AgentDriver {
         }
     }
 
-    /// The state of the last order, after a short wait for its result. `reported` intervals were
-    /// reported already.
+    /// The state of the last order, after a short wait for its result. `reported` is the number of
+    /// intervals that the controller has fetched.
     pub fn state(&self, within: Duration, reported: u64) -> OrderState {
         let state = self.desk.state();
         let is_working = |state: &mut DeskState| state.result.is_none();
@@ -160,7 +160,9 @@ impl AgentDriver {
         OrderState::Working(Working {
             progress: state.progress,
             first: state.reported_before,
-            intervals: { state.intervals.iter() }
+            intervals: state
+                .intervals
+                .iter()
                 .take(REPORTED_AT_ONCE)
                 .cloned()
                 .collect(),
@@ -182,7 +184,7 @@ impl AgentDriver {
         }
     }
 
-    /// Where results were saved, or why they were not, since the last call.
+    /// The files of saved results, or why they were not saved, since the last call.
     pub fn take_saved(&self) -> Vec<Result<PathBuf, String>> {
         std::mem::take(&mut *self.desk.saved())
     }
@@ -197,8 +199,8 @@ impl Drop for AgentDriver {
 impl DeskState {
     /// Keeps intervals until they are fetched; a controller that fetches too late misses the
     /// oldest.
-    fn keep_intervals(&mut self, reported_intervals: Vec<ReportedInterval>) {
-        self.intervals.extend(reported_intervals);
+    fn keep_intervals(&mut self, intervals: Vec<ReportedInterval>) {
+        self.intervals.extend(intervals);
         while self.intervals.len() > INTERVALS_KEPT {
             self.intervals.pop_front();
             self.reported_before += 1;
@@ -219,7 +221,7 @@ impl Desk {
 
 impl Work {
     fn run(mut self, inbox: &Receiver<AgentTask>) {
-        // With the usual slack slices would begin some 50 us late.
+        // With the default timer slack, slices would begin about 50 µs late.
         let _ = abx_sys::clock::sharpen_timers();
         while let Ok(task) = inbox.recv() {
             let result = match self.perform(task) {
@@ -231,7 +233,7 @@ impl Work {
             let text = String::from_utf8(bytes(&result)).expect("JSON is text");
             self.desk.state().result = Some(text.into());
             self.desk.changed.notify_all();
-            // After that: no controller waits for a disk.
+            // Afterwards, so that no controller waits for a disk.
             self.save();
         }
     }
@@ -244,7 +246,7 @@ impl Work {
         }
     }
 
-    /// Queues the result of a slice for saving, if the controller requested it and there is a
+    /// Queues the result of a slice for saving, if the controller requested it and the agent has a
     /// folder.
     fn keep(&mut self, pool: u64, tally: &SliceTally, late_ns: u64) {
         let (Some(record), Some((_, author)), Some(pool)) =
@@ -311,9 +313,7 @@ impl Work {
                 let late_ns = Nanos::now().since(starts).0;
                 let mut on_event = |event| match event {
                     SliceEvent::Awaits(awaited) => set_progress(responses(&awaited)),
-                    SliceEvent::Intervals(reported_intervals) => {
-                        desk.state().keep_intervals(reported_intervals)
-                    }
+                    SliceEvent::Intervals(intervals) => desk.state().keep_intervals(intervals),
                 };
                 let tally = self.engine.slice_watched(id, &plan, &mut on_event)?;
                 self.keep(pool, &tally, late_ns);

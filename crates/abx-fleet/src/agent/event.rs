@@ -11,7 +11,7 @@ pub enum AgentEvent {
         slot: usize,
         slots: usize,
     },
-    /// A controller does not want it.
+    /// A controller rejected the agent.
     Rejected {
         why: String,
     },
@@ -21,16 +21,16 @@ pub enum AgentEvent {
     RunEnded,
     /// No message came from the controller, so the agent ended its load.
     ControllerLost,
-    /// The controller had given it up, so it ended its load.
+    /// The controller had given the agent up, so it ended its load.
     GivenUp,
     /// The agent's counts cannot be kept on its disk; the load continues.
     NotSaved {
         why: String,
     },
-    /// The agent's counts are kept on its disk, since no controller has fetched them.
+    /// The agent's counts are saved on its disk, because no controller has fetched them.
     Saved {
         file: PathBuf,
     },
-    /// A slice had not ended long after its time, so it ended it.
+    /// A slice was still running long after its time, so the agent ended it.
     Overdue,
 }

@@ -1,4 +1,4 @@
-//! The orders that an agent refuses: the owner of its machine sets the limits, not the controller.
+//! The limits of an agent, which the owner of its machine sets, not the controller.
 
 use abx_engine::schedule::{Arrivals, PerSecond};
 use abx_engine::{LoadPart, LoadPlan, Pacing, SliceEnd, SlicePlan};
@@ -8,11 +8,11 @@ use super::allowed_target::AllowedTarget;
 /// The limits of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentLimits {
-    /// The targets that it may load.
+    /// The targets that the agent may load.
     pub targets: Vec<AllowedTarget>,
-    /// How many requests or messages it may send per second; `None` for as many as it can.
+    /// The highest rate of requests or messages; `None` for no limit.
     pub rate_max: Option<PerSecond>,
-    /// How many file descriptors each of its threads may have.
+    /// The number of file descriptors that each thread may have.
     pub descriptors: u64,
 }
 
@@ -37,11 +37,11 @@ const SLICE_SECONDS_MAX: u64 = 31 * 86_400;
 const SLICE_REQUESTS_MAX: u64 = 1_000_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Descriptors that an agent needs beside those of connections.
+/// Descriptors that an agent needs in addition to those of connections.
 const DESCRIPTORS_OWN: u64 = 64;
 
 impl AgentLimits {
-    /// Why its part of a load cannot be made by so many threads; `None` when it can.
+    /// Why these threads cannot generate a part of a load; `None` if they can.
     #[must_use]
     pub fn refusal(&self, plan: &LoadPlan, part: LoadPart, threads: usize) -> Option<String> {
         let Some(target) = plan.address.tcp().map(|address| address.ip()) else {
@@ -56,8 +56,8 @@ impl AgentLimits {
             .iter()
             .any(|allowed_target| allowed_target.contains(target))
         {
-            let each = self.targets.iter().map(ToString::to_string);
-            let allowed = each.collect::<Vec<_>>().join(", ");
+            let allowed: Vec<String> = self.targets.iter().map(ToString::to_string).collect();
+            let allowed = allowed.join(", ");
             return Some(format!(
                 "{target} is not among the targets that are allowed there (--allow-target \
                  {allowed})"
@@ -91,12 +91,12 @@ impl AgentLimits {
                 "a closed loop has no rate to hold below {max}/s (--max-rate): set a rate (-r)"
             )),
             Some(rate) => {
-                let own_count = rate.div_ceil(u64::from(part.of));
-                (own_count > max.amount().thousandths()).then(|| {
+                let part_rate = rate.div_ceil(u64::from(part.of));
+                (part_rate > max.amount().thousandths()).then(|| {
                     format!(
                         "its part of {}/s is {}/s, and {max}/s are allowed there (--max-rate)",
                         rate as f64 / 1e3,
-                        own_count as f64 / 1e3
+                        part_rate as f64 / 1e3
                     )
                 })
             }
@@ -104,14 +104,14 @@ impl AgentLimits {
     }
 }
 
-/// Why a load would use up the memory of an agent.
+/// Why a load would exhaust the memory of an agent.
 fn size_refusal(plan: &LoadPlan, part: LoadPart) -> Option<String> {
     let (first, next) = part.connections(plan.connections.into());
     let connections = next.saturating_sub(first);
     let in_flight = connections.saturating_mul(u64::from(plan.pipeline.max(1)));
     let message_bytes = plan.shape.message().map_or(0, |message| message.bytes);
     let log = plan.log.as_ref().map_or(0, |log| log.most);
-    let most = [
+    let limits = [
         ("connections", connections, CONNECTIONS_MAX),
         (
             "requests in flight (connections × pipeline)",
@@ -140,13 +140,12 @@ fn size_refusal(plan: &LoadPlan, part: LoadPart) -> Option<String> {
         ),
         ("requests in the request log", log, LOG_MAX),
     ];
-    let above = most
+    limits
         .into_iter()
-        .find(|(_, requested, most)| requested > most);
-    above
-        .map(|(what, requested, most)| {
+        .find(|(_, requested, most)| requested > most)
+        .map(|(noun, requested, most)| {
             format!(
-                "the load has {} {what}, and an agent accepts at most {}",
+                "the load has {} {noun}, and an agent accepts at most {}",
                 grouped(requested),
                 grouped(most)
             )
@@ -154,11 +153,11 @@ fn size_refusal(plan: &LoadPlan, part: LoadPart) -> Option<String> {
         .or_else(|| interval_refusal("bucket", plan.timeline?.bucket_ns))
 }
 
-/// Why a slice would use up the memory of an agent, or never end.
+/// Why a slice would exhaust the memory of an agent, or take too long.
 pub fn slice_refusal(plan: &SlicePlan) -> Option<String> {
-    let too_long = |what: &str, most: u64| {
+    let too_long = |unit: &str, most: u64| {
         let most = grouped(most);
-        format!("a slice has more than {most} {what}, the most that an agent accepts")
+        format!("a slice has more than {most} {unit}, the most that an agent accepts")
     };
     let length = match plan.end {
         SliceEnd::AfterNs(ns) if ns / SECOND_NS > SLICE_SECONDS_MAX => {
@@ -172,10 +171,10 @@ pub fn slice_refusal(plan: &SlicePlan) -> Option<String> {
     length.or_else(|| interval_refusal("stretch", plan.course?.interval_ns))
 }
 
-fn interval_refusal(what: &str, length_ns: u64) -> Option<String> {
+fn interval_refusal(key: &str, length_ns: u64) -> Option<String> {
     (length_ns < INTERVAL_NS_MIN).then(|| {
         format!(
-            "the load divides its time into intervals of {} ns (`{what}_ns`), and an agent accepts \
+            "the load divides its time into intervals of {} ns (`{key}_ns`), and an agent accepts \
              at least {} ns",
             grouped(length_ns),
             grouped(INTERVAL_NS_MIN)
@@ -203,11 +202,11 @@ fn rate(pacing: &Pacing) -> Option<u64> {
         Arrivals::Closed | Arrivals::Replay(_) => return None,
         Arrivals::Constant { per_s } | Arrivals::Poisson { per_s } => per_s.amount(),
         Arrivals::Stages(list) => {
-            let each = list.stages().iter();
-            each.flat_map(|stage| [stage.from, stage.to]).max()?
+            let stages = list.stages().iter();
+            stages.flat_map(|stage| [stage.from, stage.to]).max()?
         }
     };
-    // SUBTLE: a schedule of sessions sets when each begins, and each sends so many requests.
+    // SUBTLE: a schedule of sessions sets when sessions begin, and each sends several requests.
     let calls = u64::from(pacing.session_calls.unwrap_or(1).max(1));
     Some(begins.thousandths().saturating_mul(calls))
 }

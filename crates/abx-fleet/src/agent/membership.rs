@@ -13,7 +13,7 @@ use super::driver::{AgentDriver, OrderState};
 use super::event::AgentEvent;
 use super::limits::slice_refusal;
 use super::plan::AgentPlan;
-use crate::bus::{Bus, BusError, BusMessage, Subscription};
+use crate::bus::{Bus, BusMessage, Subscription};
 use crate::finals::Author;
 use crate::fleet_error::FleetError;
 use crate::message::subject::{ALL_RUNS, beat_subject, control_subject, join_subject};
@@ -22,29 +22,29 @@ use crate::message::{
     sha256_of,
 };
 
-/// How long a question for a result waits for it.
+/// How long a request for a result waits for it.
 const RESULT_WITHIN: Duration = Duration::from_millis(100);
-/// A slice is ended from here when it has not ended so long after it should have.
+/// The agent ends a slice that is still running this long after its expected end.
 const OVERDUE_AFTER: Nanos = Nanos(10_000_000_000);
-/// No slice is ordered so long before it begins.
+/// The longest time between the order of a slice and its begin.
 const BEGINS_WITHIN: Duration = Duration::from_secs(20);
 /// Pools that are open at the same time, at most: far more than the loads of a study.
 const POOLS_MAX: usize = 1_000;
 /// Bytes of a result's text in one message, at most.
 const PART_BYTES: usize = 256 << 10;
-/// How often an agent that waits looks whether it is to end.
+/// How often a waiting agent checks whether it must end.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How an agent's part in a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MembershipEnd {
-    /// The agent is to end.
+    /// The agent must end.
     Stopped,
-    /// The controller has ended it.
+    /// The controller has ended the run.
     Over,
-    /// The controller is not there any more.
+    /// The controller is gone.
     ControllerLost,
-    /// The controller has given it up.
+    /// The controller has given the agent up.
     GivenUp,
 }
 
@@ -58,22 +58,22 @@ pub struct Membership<'a> {
     /// When the last message of the controller arrived.
     last_seen: Instant,
     beats_at: Instant,
-    /// When the slice that runs must have ended.
+    /// When the running slice must have ended.
     overdue_at: Option<Nanos>,
-    /// How long requests of each open pool may take, in ns.
+    /// The request timeout of each open pool, in ns.
     timeouts: HashMap<u64, u64>,
-    /// The controller has given it up.
+    /// Whether the controller has given the agent up.
     is_given_up: bool,
     /// The file with its saved counts.
     saved: Option<PathBuf>,
     _control: Subscription,
 }
 
-/// A part in a run.
+/// The run and slot that a controller assigned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenSlot {
     pub run: String,
-    /// Its slot, from 0.
+    /// The slot, from 0.
     pub slot: usize,
     pub slots: usize,
 }
@@ -82,7 +82,7 @@ impl<'a> Membership<'a> {
     /// Starts an engine for the run.
     ///
     /// # Errors
-    /// The engine does not start, or the bus takes no subscription.
+    /// If the engine does not start, or the bus refuses a subscription.
     pub fn begin(
         bus: &'a dyn Bus,
         plan: &'a AgentPlan,
@@ -100,7 +100,7 @@ impl<'a> Membership<'a> {
         };
         let finals = plan.finals.clone().map(|folder| (folder, author));
         Ok(Membership {
-            // Controllers of other runs have to learn that this agent is busy.
+            // Controllers of other runs must learn that this agent is busy.
             _control: bus.subscribe(&control_subject(ALL_RUNS), sender.clone())?,
             driver: AgentDriver::start(&plan.engine, plan.skew_ns, plan.limits.rate_max, finals)?,
             bus,
@@ -142,9 +142,9 @@ impl<'a> Membership<'a> {
                 }
             }
             let message = inbox.recv_timeout(LOOK_EVERY);
-            // SUBTLE: after that wait, in which a process may be stopped for long, and before any
-            // message that arrived meanwhile: the controller has given up an agent that was silent
-            // for so long.
+            // SUBTLE: the process may have been stopped for long during that wait. The check comes
+            // before any message that arrived meanwhile, because the controller gives up an agent
+            // that was silent for so long.
             if self.last_seen.elapsed() > self.plan.timing.dead_man {
                 self.driver.stop();
                 return MembershipEnd::ControllerLost;
@@ -155,7 +155,7 @@ impl<'a> Membership<'a> {
                         return MembershipEnd::Over;
                     }
                 }
-                // The sender of this inbox is kept beside it.
+                // The caller of this function keeps a sender of this inbox.
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
             if self.is_given_up {
@@ -173,7 +173,7 @@ impl<'a> Membership<'a> {
         self.saved.take()
     }
 
-    /// Takes note of saved results, and reports those that could not be saved.
+    /// Remembers the file of a saved result, and reports a result that could not be saved.
     fn note_saved(&mut self, notify: &mut dyn FnMut(AgentEvent)) {
         for saved in self.driver.take_saved() {
             match saved {
@@ -183,13 +183,12 @@ impl<'a> Membership<'a> {
         }
     }
 
-    /// Whether it was ever given anything to do.
+    /// Whether the agent has received any order.
     pub fn has_worked(&self) -> bool {
         self.driver.number() > 0
     }
 
-    /// Responds to one message; returns it if it is a command of this run's controller to all
-    /// agents.
+    /// Responds to a message; returns it if it is a command of this run's controller to all agents.
     fn receive(
         &mut self,
         message: &BusMessage,
@@ -221,12 +220,12 @@ impl<'a> Membership<'a> {
         None
     }
 
-    fn obey(&mut self, wanted: AgentQuery, notify: &mut dyn FnMut(AgentEvent)) -> AgentResponse {
-        match wanted {
+    fn obey(&mut self, query: AgentQuery, notify: &mut dyn FnMut(AgentEvent)) -> AgentResponse {
+        match query {
             AgentQuery::Clock => AgentResponse::Clock {
                 now_ns: self.plan.now_ns(),
             },
-            // It was taken already, and the response was lost.
+            // The order was accepted before, and the response was lost.
             AgentQuery::Task { number, .. } if number == self.driver.number() => {
                 AgentResponse::Accepted
             }
@@ -248,24 +247,23 @@ impl<'a> Membership<'a> {
             AgentQuery::Result {
                 number,
                 from,
-                told: figure,
-            } => self.result(number, from, figure),
+                told: reported,
+            } => self.result(number, from, reported),
         }
     }
 
-    /// Notifies controllers that look for agents that this one makes another load.
+    /// Tells controllers that look for agents that this agent generates another load.
     fn report_busy(&self) {
         let busy = BusyAgent {
             id: self.plan.id.clone(),
             name: self.plan.name.clone(),
             busy_with: self.run.clone(),
         };
-        // They look again in a moment.
-        let _: Result<(), BusError> =
-            (self.bus).publish(&join_subject(&self.plan.id), bytes(&busy));
+        // They soon look again.
+        let _ = self.bus.publish(&join_subject(&self.plan.id), bytes(&busy));
     }
 
-    /// Why a task is not done.
+    /// Why a task is refused.
     fn refusal(&self, number: u64, task: &AgentTask) -> Option<String> {
         if number < self.driver.number() || !self.driver.is_free() {
             let last = self.driver.number();
@@ -303,7 +301,7 @@ impl<'a> Membership<'a> {
         self.plan.limits.refusal(plan, *part, threads)
     }
 
-    /// Why a slice is not waited for: until it begins nothing can end the wait.
+    /// Why a slice begins too late: nothing can end the wait for its begin.
     fn too_late(&self, starts_ns: i64) -> Option<String> {
         let ahead_ns = starts_ns.saturating_sub(self.plan.now_ns());
         let ahead = Duration::from_nanos(u64::try_from(ahead_ns).unwrap_or(0));
@@ -316,7 +314,7 @@ impl<'a> Membership<'a> {
         })
     }
 
-    /// Takes note of how long a task may take.
+    /// Remembers how long a task may take.
     fn note(&mut self, task: &AgentTask) {
         match task {
             AgentTask::Open { pool, plan, .. } => {
@@ -334,8 +332,8 @@ impl<'a> Membership<'a> {
         }
     }
 
-    /// When a slice must have ended; `None` when it ends by a number of requests, whose duration is
-    /// unknown.
+    /// When a slice must have ended; `None` if it ends after a number of requests, whose duration
+    /// is unknown.
     fn overdue_at(&self, pool: u64, plan: &SlicePlan, starts_ns: i64) -> Option<Nanos> {
         let SliceEnd::AfterNs(length_ns) = plan.end else {
             return None;
@@ -343,7 +341,7 @@ impl<'a> Membership<'a> {
         let timeout_ns = self.timeouts.get(&pool).copied().unwrap_or_default();
         let lead_ns = starts_ns.saturating_sub(self.plan.now_ns());
         let starts = Nanos::now().plus(Nanos(u64::try_from(lead_ns).unwrap_or(0)));
-        // A slow agent may take as long again, and then the last responses do.
+        // A slow agent may take twice as long, and so may the last responses.
         let most = Nanos(length_ns.saturating_add(timeout_ns).saturating_mul(2));
         Some(starts.plus(most).plus(OVERDUE_AFTER))
     }
@@ -370,12 +368,12 @@ impl<'a> Membership<'a> {
             leaves,
         };
         let subject = beat_subject(&self.run, &self.plan.id);
-        // The next one comes soon.
-        let _: Result<(), BusError> = self.bus.publish(&subject, bytes(&beat));
+        // The next beat follows soon.
+        let _ = self.bus.publish(&subject, bytes(&beat));
     }
 }
 
-/// As much of a text from this byte on as one message has.
+/// The part of a text from this byte on that fits into one message.
 fn part(text: &str, from: usize) -> &str {
     let mut end = text.len().min(from.saturating_add(PART_BYTES));
     while !text.is_char_boundary(end) {
@@ -397,16 +395,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_a_text_are_all_of_it() {
-        // Method: a text of characters of several bytes, longer than one part.
+    fn the_parts_of_a_text_add_up_to_it() {
+        // Method: a text with characters of several bytes, longer than one part.
         let text = "1234ü€".repeat(PART_BYTES / 3);
-        let mut whole = String::new();
-        while whole.len() < text.len() {
-            let next = part(&text, whole.len());
+        let mut joined = String::new();
+        while joined.len() < text.len() {
+            let next = part(&text, joined.len());
             assert!(!next.is_empty() && next.len() <= PART_BYTES);
-            whole.push_str(next);
+            joined.push_str(next);
         }
-        assert_eq!(whole, text);
+        assert_eq!(joined, text);
         assert_eq!(part(&text, text.len() + 1), "");
     }
 }

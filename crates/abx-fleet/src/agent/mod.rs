@@ -1,4 +1,4 @@
-//! An agent: it waits for a controller, is given a part of its load, and makes it.
+//! An agent: it waits for a controller, receives a part of its load, and generates it.
 
 pub mod allowed_target;
 mod driver;
@@ -25,7 +25,7 @@ pub use event::AgentEvent;
 use membership::{GivenSlot, LOOK_EVERY, Membership, MembershipEnd, reply};
 pub use plan::AgentPlan;
 
-/// The first pause after a controller was not there, and the longest.
+/// The first and the longest pause after no controller responded.
 const PAUSE: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 /// How long a controller may take to respond.
 const RESPONSE_WITHIN: Duration = Duration::from_secs(2);
@@ -35,10 +35,10 @@ const SLOTS_MAX: usize = 100_000;
 const INVALID_SLOT: &str = "its reply names a run or a slot that is not valid (a run has letters, \
                             digits and `-`): use the same version of abx on both sides";
 
-/// Waits for controllers, and makes parts of their loads, until `stop` is set.
+/// Waits for controllers, and generates parts of their loads, until `stop` is set.
 ///
 /// # Errors
-/// The engine does not start, or the bus refuses a topic that an agent must publish or receive.
+/// If the engine does not start, or the bus refuses a topic that an agent must publish or receive.
 pub fn run_agent(
     bus: &dyn Bus,
     plan: &AgentPlan,
@@ -51,8 +51,8 @@ pub fn run_agent(
     };
     let (sender, inbox) = channel();
     let _orders = bus.subscribe(&agent_subject(&plan.id), sender.clone())?;
-    while let Some(place) = join(bus, plan, &inbox, stop, notify)? {
-        let mut membership = Membership::begin(bus, plan, place, &sender)?;
+    while let Some(slot) = join(bus, plan, &inbox, stop, notify)? {
+        let mut membership = Membership::begin(bus, plan, slot, &sender)?;
         let end = membership.work(&inbox, stop, notify);
         let saved = membership.finish(notify);
         match end {
@@ -61,8 +61,9 @@ pub fn run_agent(
             MembershipEnd::GivenUp => notify(AgentEvent::GivenUp),
             MembershipEnd::ControllerLost => {
                 notify(AgentEvent::ControllerLost);
-                let saved = saved.map(|file| AgentEvent::Saved { file });
-                saved.into_iter().for_each(&mut *notify);
+                if let Some(file) = saved {
+                    notify(AgentEvent::Saved { file });
+                }
             }
         }
         if plan.once && membership.has_worked() {
@@ -72,10 +73,10 @@ pub fn run_agent(
     Ok(())
 }
 
-/// Requests a slot until a controller assigns one; `None` when it is to end first.
+/// Requests a slot until a controller assigns one; `None` if the agent must end first.
 ///
 /// # Errors
-/// [`BusError::Refused`]: without other credentials it would wait forever.
+/// [`BusError::Refused`], because the agent would wait forever without other credentials.
 fn join(
     bus: &dyn Bus,
     plan: &AgentPlan,
@@ -85,9 +86,9 @@ fn join(
 ) -> Result<Option<GivenSlot>, BusError> {
     let [first, longest] = PAUSE;
     let mut pause = first;
-    let mut reported_message = None;
+    let mut reported = None;
     while !stop.load(Ordering::Relaxed) {
-        // Orders of a run that it is no part of, or not any more.
+        // Orders of runs in which this agent has no part, or no longer has one.
         for message in inbox.try_iter() {
             reply(bus, &message, &AgentResponse::Stranger { run: None });
         }
@@ -104,25 +105,25 @@ fn join(
                 return Ok(Some(GivenSlot { run, slot, slots }));
             }
             Some(JoinResponse::Joined { .. }) => {
-                notify_once(INVALID_SLOT.to_owned(), &mut reported_message, notify);
+                notify_once(INVALID_SLOT.to_owned(), &mut reported, notify);
             }
             Some(JoinResponse::Refused { why }) => {
-                notify_once(printable(&why), &mut reported_message, notify)
+                notify_once(printable(&why), &mut reported, notify);
             }
-            // No controller was there, it had enough other agents, or the bus was away.
+            // There was no controller, it had enough agents, or the bus was unavailable.
             Some(JoinResponse::Full) | None => {}
         }
-        rest(pause, stop);
+        sleep(pause, stop);
         pause = (pause * 2).min(longest);
     }
     Ok(None)
 }
 
-/// Reports why a controller does not want the agent, unless that was the last reason too.
-fn notify_once(why: String, message: &mut Option<String>, notify: &mut dyn FnMut(AgentEvent)) {
-    if message.as_ref() != Some(&why) {
+/// Reports why a controller rejected the agent, unless this was the last reported reason.
+fn notify_once(why: String, reported: &mut Option<String>, notify: &mut dyn FnMut(AgentEvent)) {
+    if reported.as_ref() != Some(&why) {
         notify(AgentEvent::Rejected { why: why.clone() });
-        *message = Some(why);
+        *reported = Some(why);
     }
 }
 
@@ -141,7 +142,7 @@ fn introduction(plan: &AgentPlan) -> Introduction {
     }
 }
 
-fn rest(pause: Duration, stop: &AtomicBool) {
+fn sleep(pause: Duration, stop: &AtomicBool) {
     let until = Instant::now() + pause;
     while !stop.load(Ordering::Relaxed) {
         let left = until.saturating_duration_since(Instant::now());

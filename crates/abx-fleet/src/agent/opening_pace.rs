@@ -1,5 +1,5 @@
-//! Holds the opening of connections to an agent's highest rate. A connection counts as a request:
-//! many servers work more for one than for the other.
+//! Limits the opening of connections to an agent's highest rate. A connection counts as a request,
+//! because it costs many servers more than a request.
 
 use std::thread;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use abx_engine::schedule::{Amount, PerSecond};
 use abx_engine::{LoadPart, LoadPlan, OpenReport, Stopper};
 use abx_sys::Nanos;
 
-/// How often a wait looks whether it is to end.
+/// How often a wait checks whether it must end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// When connections may be opened.
@@ -16,12 +16,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub struct OpeningPace {
     /// `None` for no limit.
     rate_max: Option<PerSecond>,
-    /// No connection is opened before this moment.
+    /// No connection is opened before this time.
     free_at: Nanos,
 }
 
 impl OpeningPace {
-    /// At most so many connections per second.
+    /// A pace of at most this number of connections per second.
     pub fn new(rate_max: Option<PerSecond>) -> OpeningPace {
         OpeningPace {
             rate_max,
@@ -29,20 +29,20 @@ impl OpeningPace {
         }
     }
 
-    /// Lowers the rate at which a load opens its connections, so that this part of it stays
-    /// within the limit.
+    /// Lowers the rate at which a load opens its connections, so that this part stays within the
+    /// limit.
     pub fn limit(&self, plan: &mut LoadPlan, part: LoadPart) {
         let Some(max) = self.rate_max else {
             return;
         };
-        let whole = max.amount().thousandths().saturating_mul(part.of.into());
-        let whole = Amount::from_thousandths(whole).unwrap_or(Amount::MAX);
-        if let Ok(whole) = PerSecond::try_from(whole) {
-            plan.opening_limit = Some(whole);
+        let total = max.amount().thousandths().saturating_mul(part.of.into());
+        let total = Amount::from_thousandths(total).unwrap_or(Amount::MAX);
+        if let Ok(total) = PerSecond::try_from(total) {
+            plan.opening_limit = Some(total);
         }
     }
 
-    /// Waits until earlier openings are within the limit, or the load is to stop.
+    /// Waits until earlier openings are within the limit, or the load must stop.
     pub fn wait(&self, stopper: &Stopper) {
         while !stopper.is_stopped() {
             let left = self.free_at.since(Nanos::now());
@@ -53,16 +53,16 @@ impl OpeningPace {
         }
     }
 
-    /// Takes note of an opening that began at this moment.
+    /// Counts an opening that began at this time.
     pub fn note(&mut self, began: Nanos, report: &OpenReport) {
         let Some(max) = self.rate_max else {
             return;
         };
         let failed: u64 = report.failures.iter().map(|(_, count)| count).sum();
         let tries = u128::from(failed) + report.opened as u128;
-        let takes = tries * 1_000_000_000_000 / u128::from(max.amount().thousandths());
-        let takes = Nanos(u64::try_from(takes).unwrap_or(u64::MAX));
-        self.free_at = self.free_at.max(began).plus(takes);
+        let cost_ns = tries * 1_000_000_000_000 / u128::from(max.amount().thousandths());
+        let cost = Nanos(u64::try_from(cost_ns).unwrap_or(u64::MAX));
+        self.free_at = self.free_at.max(began).plus(cost);
     }
 }
 
@@ -71,9 +71,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn openings_take_as_long_as_so_many_requests() {
-        // Method: ten per second. Five connections take half a second, wherever they fall; a
-        // pause is not saved up; without a limit nothing takes any time.
+    fn openings_cost_as_much_time_as_requests() {
+        // Method: ten per second. Five connections take half a second whenever they begin, unused
+        // time does not accumulate, and without a limit connections take no time.
         let report = OpenReport {
             opened: 5,
             standing: 5,

@@ -1,15 +1,15 @@
-//! A bus: messages by subject, requests with responses, and what may go wrong.
+//! The interface of a bus: messages by subject, requests with responses, and their errors.
 
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-/// Carries messages by subject: words with dots between, such as `abx.v1.join`. A subscriber may
-/// put `*` in the place of a word, which matches any word.
+/// Carries messages by subject: words separated by dots, such as `abx.v1.join`. In a subscription,
+/// `*` matches any single word.
 ///
-/// A message arrives once at most. A message that must not be lost is requested again, by
-/// [`Bus::request`], until there is a response.
+/// A message arrives at most once. A message that must not be lost is sent with [`Bus::request`],
+/// repeatedly until there is a response.
 pub trait Bus: Send + Sync {
-    /// Has every message on a subject given to `to`, until the response is dropped.
+    /// Sends every message on a subject to `to`, until the subscription is dropped.
     ///
     /// # Errors
     /// [`BusError::Down`].
@@ -29,16 +29,16 @@ pub trait Bus: Send + Sync {
         within: Duration,
     ) -> Result<Vec<u8>, BusError>;
 
-    /// Has everything sent that was published, before a process ends.
+    /// Sends everything that was published, before a process ends.
     fn flush(&self);
 
-    /// Whether this side has a connection now: without one it receives no message.
+    /// Whether this side is connected, without which it receives no messages.
     fn is_connected(&self) -> bool;
 
-    /// How many bytes a message may have.
+    /// The largest size of a message, in bytes.
     fn payload_max(&self) -> usize;
 
-    /// Its name in records.
+    /// The name of the bus in records.
     fn kind(&self) -> &'static str;
 
     /// The version of the server that carries the messages, if it has one.
@@ -49,27 +49,26 @@ pub trait Bus: Send + Sync {
         ANYONE
     }
 
-    /// The message that the bus has refused to carry for this side: no response reports that.
+    /// The bus's refusal to carry a message of this side, which no response reports.
     fn refusal(&self) -> Option<BusError> {
         None
     }
 }
 
-/// The user of a bus that authenticates no one.
+/// The user of a bus without authentication.
 pub const ANYONE: &str = "anyone";
 
-/// A message as it comes to a subscriber.
+/// A message as a subscriber receives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BusMessage {
     /// The subject to which it was sent.
     pub subject: String,
-    /// Its bytes.
     pub payload: Vec<u8>,
-    /// Where a response is to be sent, if one is wanted.
+    /// The subject for a response, if one is requested.
     pub reply: Option<String>,
 }
 
-/// Why a message did not come, or its response.
+/// Why a message or its response did not arrive.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
     #[error("no agent responds")]
@@ -82,7 +81,7 @@ pub enum BusError {
     )]
     TooLarge {
         bytes: usize,
-        /// How many it may have.
+        /// The largest size.
         max: usize,
     },
     #[error(
@@ -98,7 +97,7 @@ pub enum BusError {
     Refused(String),
 }
 
-/// Ends with a subscription when it is dropped.
+/// Ends a subscription when it is dropped.
 pub struct Subscription(Option<Box<dyn FnOnce() + Send + Sync>>);
 
 impl Subscription {

@@ -1,4 +1,4 @@
-//! A bus within one process: the same rules without a server, for tests above all.
+//! A bus within one process: the same rules without a server, mainly for tests.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -28,9 +28,9 @@ struct Subscriber {
     is_cut: Arc<AtomicBool>,
 }
 
-/// As much as NATS takes usually.
+/// The default limit of NATS.
 const PAYLOAD_MAX: usize = 1 << 20;
-/// How long a request is tried without a connection.
+/// How long a request waits without a connection.
 const CUT_TRY: Duration = Duration::from_millis(50);
 
 impl LocalBus {
@@ -44,18 +44,17 @@ impl LocalBus {
     }
 
     fn subscribers(&self) -> MutexGuard<'_, Vec<Subscriber>> {
-        // A subscriber that panicked has left the list whole.
+        // A subscriber that panicked has left the list intact.
         self.subscribers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Delivers a message to its subscribers; returns how many they are.
+    /// Delivers a message to its subscribers, and returns their number.
     fn deliver(&self, message: &BusMessage) -> usize {
         let subscribers = self.subscribers();
         let reached = subscribers.iter().filter(|subscriber| {
-            let is_meant = matches(&subscriber.subject, &message.subject);
-            is_meant
+            matches(&subscriber.subject, &message.subject)
                 && !subscriber.is_cut.load(Ordering::Relaxed)
                 && subscriber.to.send(message.clone()).is_ok()
         });
@@ -64,7 +63,7 @@ impl LocalBus {
 }
 
 impl LocalConnection {
-    /// Cuts the connection, or mends it: meanwhile nothing goes out and nothing comes in.
+    /// Cuts or restores the connection. While it is cut, nothing is sent or received.
     pub fn cut(&self, is_cut: bool) {
         self.is_cut.store(is_cut, Ordering::Relaxed);
     }
@@ -159,12 +158,12 @@ impl Bus for LocalConnection {
 }
 
 fn matches(subscribed: &str, subject: &str) -> bool {
-    let (mut wanted, mut words) = (subscribed.split('.'), subject.split('.'));
+    let (mut patterns, mut words) = (subscribed.split('.'), subject.split('.'));
     loop {
-        match (wanted.next(), words.next()) {
+        match (patterns.next(), words.next()) {
             (None, None) => return true,
             (Some("*"), Some(_)) => {}
-            (Some(text), Some(other)) if text == other => {}
+            (Some(pattern), Some(word)) if pattern == word => {}
             _ => return false,
         }
     }
@@ -175,9 +174,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_stands_for_one_word() {
-        // Method: subjects beside those that were subscribed to.
-        for (subscribed, subject, is_meant) in [
+    fn a_star_matches_one_word() {
+        // Method: subscriptions, and subjects that match and that do not.
+        for (subscribed, subject, is_match) in [
             ("abx.join", "abx.join", true),
             ("abx.join", "abx.join.x", false),
             ("abx.join.x", "abx.join", false),
@@ -187,7 +186,7 @@ mod tests {
         ] {
             assert_eq!(
                 matches(subscribed, subject),
-                is_meant,
+                is_match,
                 "{subscribed} {subject}"
             );
         }

@@ -1,7 +1,6 @@
-//! NATS as the bus: one server that both sides dial, by its own client.
+//! NATS as the bus: both sides connect to one server, with the official client.
 //!
-//! The client needs tokio, which has a thread of its own: no thread that makes load ever
-//! runs any of it.
+//! The client needs tokio, which runs on a separate thread, never on a thread that generates load.
 
 use std::future::ready;
 use std::io;
@@ -24,7 +23,7 @@ use tokio::sync::oneshot;
 
 use super::carrier::{ANYONE, Bus, BusError, BusMessage, Subscription};
 
-/// A connection to a NATS server, which is made again whenever it is lost.
+/// A connection to a NATS server, which is restored whenever it is lost.
 pub struct NatsBus {
     client: Client,
     user: String,
@@ -36,16 +35,16 @@ pub struct NatsBus {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How long a connection may take to be made.
+/// How long connecting may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
-/// How long the last messages may take to be sent.
+/// How long sending the last messages may take.
 const FLUSH_WITHIN: Duration = Duration::from_secs(2);
 
 impl NatsBus {
-    /// Connects to `nats://[USER:PASSWORD@]HOST[:PORT]`, or `tls://` for an encrypted connection,
-    /// whose server must have a certificate by an authority that this machine trusts, or by one of
-    /// those in the PEM file `authorities` when there is one. The file `credentials` has
-    /// `USER:PASSWORD`, which replace those of the URL.
+    /// Connects to `nats://[USER:PASSWORD@]HOST[:PORT]`, or `tls://` for an encrypted connection.
+    /// The server's certificate must then be signed by an authority that this machine trusts, or by
+    /// one in the PEM file `authorities`. The file `credentials` contains `USER:PASSWORD`, which
+    /// replaces that of the URL.
     ///
     /// # Errors
     /// [`BusError::Address`], [`BusError::Down`], [`BusError::Refused`].
@@ -63,7 +62,7 @@ impl NatsBus {
         let user = credentials
             .as_ref()
             .map_or(ANYONE.to_owned(), |(user, _)| word(user));
-        // SUBTLE: the client looks the name up again, in the way that this call sets for a
+        // SUBTLE: the client looks the name up again, in the way that this call sets up for a
         // static program.
         names::look_up(address.host(), address.port())
             .map_err(|why| down(&format!("{why}: {REMEDY}")))?;
@@ -79,18 +78,20 @@ impl NatsBus {
         if let Some(authorities) = authorities {
             options = options.add_root_certificates(authorities.to_owned());
         }
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|why| down(&why))?;
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|why| down(&why))?;
         let handle = runtime.handle().clone();
         let (end, ended) = oneshot::channel::<()>();
         let body = move || {
-            // An error is the end too: the sender was dropped.
+            // An error is an end, too: the sender was dropped.
             let _ = runtime.block_on(ended);
         };
         let thread = thread::Builder::new()
             .name("abx-bus".to_owned())
-            .spawn(body);
-        let thread = thread.map_err(|why| down(&why))?;
+            .spawn(body)
+            .map_err(|why| down(&why))?;
         match handle.block_on(options.connect(address)) {
             Ok(client) => Ok(NatsBus {
                 client,
@@ -102,7 +103,7 @@ impl NatsBus {
             }),
             Err(why) => {
                 drop(end);
-                // It has nothing left to do.
+                // The thread ends with the sender.
                 let _ = thread.join();
                 let user = credentials.as_ref().map(|(user, _)| user.as_str());
                 Err(unconnected(&bare(url), user, &why))
@@ -189,9 +190,9 @@ impl Bus for NatsBus {
     }
 
     fn refusal(&self) -> Option<BusError> {
-        let what = self.refused.get()?;
+        let why = self.refused.get()?;
         Some(BusError::Refused(format!(
-            "{} lacks permission on the bus ({what}): of the files that `abx bus init` wrote, use \
+            "{} lacks permission on the bus ({why}): of the files that `abx bus init` wrote, use \
              controller.creds for abx run and compare, and for each agent its own",
             self.user
         )))
@@ -219,36 +220,36 @@ impl Drop for NatsBus {
     }
 }
 
-/// How to repair a server that cannot be reached.
+/// The remedy if a server cannot be reached.
 const REMEDY: &str = "start nats-server there, or give another address with --bus";
 
 /// The server that a URL names: its name or address, with or without a scheme.
 fn server_address(url: &str) -> Result<ServerAddr, BusError> {
     let address: Option<ServerAddr> = url.parse().ok();
     let address = address.filter(|address| {
-        // The client accepts WebSocket too, which this build of it lacks.
+        // The client also parses WebSocket URLs, which this build of it does not support.
         ["nats", "tls"].contains(&address.scheme()) && !address.host().is_empty()
     });
     address.ok_or_else(|| BusError::Address(bare(url)))
 }
 
-/// Where responses to a user's requests come.
+/// The prefix of the subjects on which a user receives responses.
 pub fn inbox(user: &str) -> String {
     format!("_INBOX.{user}")
 }
 
-/// Keeps the first refusal that the server reports. The refusal of a late response does not count:
-/// the requester sends its request again.
+/// Keeps the first refusal that the server reports. The refusal of a late response does not count,
+/// because the requester sends its request again.
 fn keep_refusal(
     refused: Arc<OnceLock<String>>,
 ) -> impl Fn(Event) -> std::future::Ready<()> + Send + Sync {
     move |event| {
-        if let Event::ServerError(ServerError::Other(what)) = event
-            && what.starts_with("Permissions Violation")
-            && !what.contains("Publish to \"_INBOX.")
+        if let Event::ServerError(ServerError::Other(reason)) = event
+            && reason.starts_with("Permissions Violation")
+            && !reason.contains("Publish to \"_INBOX.")
         {
-            // Only the first one counts.
-            let _ = refused.set(what);
+            // Only the first refusal counts.
+            let _ = refused.set(reason);
         }
         ready(())
     }
@@ -270,7 +271,7 @@ fn unconnected(place: &str, user: Option<&str>, error: &ConnectError) -> BusErro
             "{place} rejects {user} with this password: give the credentials that `abx bus \
              init` wrote together with the server's configuration, with --bus-creds FILE"
         )),
-        // rustls has no kind of its own here; that of TLS is about the file of authorities.
+        // Errors of rustls have no separate kind: `Tls` is about the file of authorities.
         _ if kind == ConnectErrorKind::Tls || error.to_string().contains("certificate") => {
             BusError::Refused(format!(
                 "cannot verify {place} as the bus ({error}): give the ca.pem that `abx bus init` \
@@ -281,17 +282,18 @@ fn unconnected(place: &str, user: Option<&str>, error: &ConnectError) -> BusErro
     }
 }
 
-/// Far above a name and a password.
+/// Far more than a name and a password need.
 const CREDENTIALS_BYTES_MAX: u64 = 1 << 20;
 
-/// User and password of a file with `USER:PASSWORD`.
+/// User and password from a file with `USER:PASSWORD`.
 fn read_credentials(file: &Path) -> Result<(String, String), BusError> {
     let text = read_up_to(file, CREDENTIALS_BYTES_MAX)
         .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
         .map_err(|why| BusError::Refused(format!("cannot read {}: {why}", file.display())))?;
-    let both = text.trim().split_once(':');
-    let both = both.filter(|(user, password)| !user.is_empty() && !password.is_empty());
-    let (user, password) = both.ok_or_else(|| {
+    let credentials = text.trim().split_once(':');
+    let credentials =
+        credentials.filter(|(user, password)| !user.is_empty() && !password.is_empty());
+    let (user, password) = credentials.ok_or_else(|| {
         let file = file.display();
         BusError::Refused(format!(
             "{file} is not USER:PASSWORD, as in the files *.creds that `abx bus init` writes"
@@ -300,23 +302,19 @@ fn read_credentials(file: &Path) -> Result<(String, String), BusError> {
     Ok((user.to_owned(), password.to_owned()))
 }
 
-/// User and password of a URL.
+/// User and password from a URL.
 fn own_credentials(address: &ServerAddr) -> Option<(String, String)> {
     let (user, password) = (address.username()?, address.password()?);
     Some((user.to_owned(), password.to_owned()))
 }
 
-/// A user as one word of subjects.
+/// A user's name as one word of a subject.
 fn word(user: &str) -> String {
-    let is_plain =
-        |character: char| character.is_ascii_alphanumeric() || character == '-' || character == '_';
-    let letters = user.chars();
-    letters
-        .map(|letter| if is_plain(letter) { letter } else { '-' })
-        .collect()
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    user.replace(|letter: char| !is_plain(letter), "-")
 }
 
-/// A URL without a password in it.
+/// A URL without credentials.
 fn bare(url: &str) -> String {
     let Some((before, host)) = url.rsplit_once('@') else {
         return url.to_owned();
@@ -335,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_password_is_not_printed() {
-        // Method: URLs with and without one.
+        // Method: URLs with and without a password.
         for (url, printed) in [
             ("nats://me:secret@bus:4222", "nats://bus:4222"),
             ("me:secret@bus:4222", "bus:4222"),
@@ -347,9 +345,9 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_no_nats_server_has_is_refused_at_once() {
-        // Method: each scheme and no scheme; other schemes, no host and no port. No message has
-        // the password.
+    fn an_invalid_url_is_refused_at_once() {
+        // Method: valid URLs with and without a scheme; other schemes, no host, invalid ports. No
+        // message contains the password.
         for url in [
             "bus",
             "bus:4222",
@@ -378,9 +376,9 @@ mod tests {
     }
 
     #[test]
-    fn credentials_are_user_and_password_of_a_file() {
-        // Method: files that have both, with and without the end of a line, and files that have
-        // not; the content of the files is not in the message.
+    fn credentials_are_read_from_a_file() {
+        // Method: files with user and password, with and without a line end, and files without
+        // one of them. Messages do not contain the contents of the file.
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("some.creds");
         for (text, read) in [
@@ -393,7 +391,7 @@ mod tests {
         ] {
             fs::write(&file, text).unwrap();
             match (read_credentials(&file), read) {
-                (Ok((user, password)), Some(both)) => assert_eq!((&*user, &*password), both),
+                (Ok((user, password)), Some(pair)) => assert_eq!((&*user, &*password), pair),
                 (Err(error), None) => {
                     let message = error.to_string();
                     assert!(message.contains("some.creds"), "{message}");
@@ -405,8 +403,8 @@ mod tests {
     }
 
     #[test]
-    fn a_user_is_one_word_of_subjects() {
-        // Method: names with letters that mean something in subjects.
+    fn the_name_of_a_user_is_one_word_of_a_subject() {
+        // Method: a plain name, and a name with characters that are special in subjects.
         for (user, message) in [("agent-1", "agent-1"), ("a.b *>", "a-b---")] {
             assert_eq!(word(user), message);
         }

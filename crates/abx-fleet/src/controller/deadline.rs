@@ -6,26 +6,26 @@ use abx_engine::Stopper;
 
 use crate::message::TaskProgress;
 
-/// How an agent is lost that never finishes.
+/// The reason for the loss of an agent that never finishes.
 pub const STILL_WORKING: &str = "it still reported work long after it should have finished";
-/// How much longer than its load allows an agent may take. It must be longer than agents
-/// themselves wait, which end their slices in time.
+/// How much longer than its load allows an agent may take. It is longer than the wait after which
+/// agents themselves end a slice.
 const GRACE: Duration = Duration::from_secs(20);
 
 /// How long an order may take.
 #[derive(Debug, Clone)]
 pub struct OrderAllowance {
     pub stopper: Stopper,
-    /// How long all of it may take; `None` if nothing limits that.
+    /// How long the order may take; `None` for no limit.
     pub within: Option<Duration>,
-    /// How long it may take without progress, and after a stop.
+    /// How long the order may take without progress, and after a stop.
     pub pause: Duration,
-    /// Each new connection is progress, up to so many.
+    /// Each new connection is progress, up to this number.
     pub connections: u64,
 }
 
 impl OrderAllowance {
-    /// For an order that a load of this timeout is waiting for, and that may take so long.
+    /// The allowance of an order that should take this long, in a load with this timeout.
     pub fn new(stopper: &Stopper, within: Option<Duration>, timeout: Duration) -> OrderAllowance {
         let pause = timeout.saturating_mul(2).saturating_add(GRACE);
         OrderAllowance {
@@ -48,22 +48,24 @@ pub struct OrderDeadline<'a> {
 }
 
 impl OrderDeadline<'_> {
-    /// Begins now.
+    /// A deadline that begins now.
     pub fn begin(allowance: &OrderAllowance) -> OrderDeadline<'_> {
         OrderDeadline {
             allowance,
-            at: { allowance.within }.and_then(|within| Instant::now().checked_add(within)),
+            at: allowance
+                .within
+                .and_then(|within| Instant::now().checked_add(within)),
             has_stopped: false,
             open: 0,
         }
     }
 
-    /// Whether it has passed.
+    /// Whether the deadline has passed.
     pub fn has_passed(&self) -> bool {
         self.at.is_some_and(|at| Instant::now() >= at)
     }
 
-    /// The load was stopped: the rest may take a pause.
+    /// Shortens the deadline after the load was stopped.
     pub fn note_stop(&mut self) {
         if !self.has_stopped {
             self.has_stopped = true;
@@ -72,7 +74,7 @@ impl OrderDeadline<'_> {
         }
     }
 
-    /// The agent reported progress. Connections may take as long as their number grows.
+    /// Extends the deadline while the number of connections grows.
     pub fn note_progress(&mut self, progress: &TaskProgress) {
         if let TaskProgress::Opening { open, .. } = progress
             && !self.has_stopped
@@ -99,9 +101,9 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_moves_with_new_connections_and_a_stop_and_with_nothing_else() {
-        // Method: deadlines that have passed at once, and a pause of an hour: the same number of
-        // connections, more of them, and more than the load has.
+    fn only_new_connections_and_a_stop_move_a_deadline() {
+        // Method: a deadline that passes at once, with a pause of an hour: the same number of
+        // connections, more connections, and more than the load has.
         let hour = Duration::from_secs(3_600);
         let allowance = |connections| OrderAllowance {
             stopper: Stopper::default(),
@@ -134,8 +136,8 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_has_twice_its_time_and_some_more() {
-        // Method: a slice of a second with a timeout of five; times beyond all clocks.
+    fn a_slice_may_take_twice_its_time_and_a_pause() {
+        // Method: a slice of 1 s with a timeout of 5 s; times beyond the range of clocks.
         let second = Duration::from_secs(1);
         let allowance = OrderAllowance::new(&Stopper::default(), Some(second), 5 * second);
         assert_eq!(allowance.within, Some(32 * second));

@@ -1,4 +1,4 @@
-//! How agents come to have slots.
+//! Assigns slots to agents.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -12,24 +12,24 @@ use crate::message::subject::{ALL_AGENTS, join_subject};
 use crate::message::text::{is_address, printable};
 use crate::message::{BusyAgent, Control, Introduction, JoinResponse, PROTOCOL, bytes, read};
 
-/// How often a wait looks whether it is to end.
+/// How often a wait checks whether it must end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long no agent has requested a slot before those that have one are tried.
+/// The time without a request for a slot after which the clocks of the agents are read.
 const QUIET: Duration = Duration::from_millis(20);
 
-/// Slots, and the agents that have them.
+/// The slots and their agents.
 pub struct Discovery<'a> {
     bus: &'a RunBus,
     plan: &'a FleetPlan,
     notify: &'a FleetListener,
     slots: Vec<Option<Introduction>>,
     refused: Vec<String>,
-    /// When the agents that have joined receive the next message that there is a controller.
+    /// When the controller next announces itself.
     publishes_at: Instant,
 }
 
 impl Discovery<'_> {
-    /// Waits for as many agents as are wanted, and reads their clocks.
+    /// Waits for the requested number of agents, and reads their clocks.
     ///
     /// # Errors
     /// [`FleetError::TooFew`], [`FleetError::Interrupted`], [`FleetError::Bus`].
@@ -83,7 +83,7 @@ impl Discovery<'_> {
         }
     }
 
-    /// Agents that have joined wait for the others too.
+    /// Announces the controller, for agents that have not joined and for those that wait.
     fn publish_discovery(&mut self) {
         if Instant::now() >= self.publishes_at {
             self.bus.publish_control(Control::Discovery);
@@ -100,7 +100,7 @@ impl Discovery<'_> {
             self.receive_busy(message);
             return;
         };
-        // Older and newer versions introduce themselves with other fields.
+        // The introductions of other versions may have other fields.
         let response = match read::<Introduction>(&message.payload) {
             Some(other) if message.subject != join_subject(&other.id) || !is_address(&other.id) => {
                 JoinResponse::Refused {
@@ -116,7 +116,7 @@ impl Discovery<'_> {
         let _ = self.bus.bus.publish(reply, bytes(&response));
     }
 
-    /// Reports an agent that makes another load: it may be free in time.
+    /// Reports an agent that generates another load, and may become free in time.
     fn receive_busy(&mut self, message: &BusMessage) {
         let Some(busy_agent) = read::<BusyAgent>(&message.payload) else {
             return;
@@ -133,10 +133,11 @@ impl Discovery<'_> {
     }
 
     fn response(&mut self, introduction: Introduction) -> JoinResponse {
-        let mut slots = self.slots.iter();
-        if let Some(slot) =
-            slots.position(|had| had.as_ref().is_some_and(|it| it.id == introduction.id))
-        {
+        let has_this_id = |slot: &Option<Introduction>| {
+            slot.as_ref()
+                .is_some_and(|other| other.id == introduction.id)
+        };
+        if let Some(slot) = self.slots.iter().position(has_this_id) {
             return self.joined(slot);
         }
         if let Some(why) = self.refusal(&introduction) {
@@ -150,11 +151,8 @@ impl Discovery<'_> {
             }
             return JoinResponse::Refused { why };
         }
-        let free = match introduction.slot {
-            Some(slot) => Some(slot),
-            None => self.slots.iter().position(Option::is_none),
-        };
-        let Some(slot) = free else {
+        let first_free = || self.slots.iter().position(Option::is_none);
+        let Some(slot) = introduction.slot.or_else(first_free) else {
             return JoinResponse::Full;
         };
         let agent = called(&introduction);
@@ -205,8 +203,8 @@ impl Discovery<'_> {
         }
     }
 
-    /// Reads the clocks of all agents that have a slot. An agent that is gone loses it, and one
-    /// that gives no response in time is tried again; `None` until all have responded.
+    /// Reads the clocks of all agents that have a slot. An agent that is gone loses its slot, and
+    /// one that does not respond in time is tried again. `None` until all have responded.
     fn try_all(&mut self) -> Option<Vec<Member>> {
         let mut members = Vec::with_capacity(self.slots.len());
         for slot in 0..self.slots.len() {

@@ -26,40 +26,40 @@ use crate::bus::Bus;
 use crate::fleet_error::FleetError;
 use crate::message::{AgentTask, Control, TaskProgress, TaskResult, Working, bytes, sha256_of};
 
-/// Agents that make one load together. Dropping it ends their run.
+/// Agents that generate one load together. Dropping the fleet ends their run.
 pub struct Fleet {
     bus: RunBus,
     members: Vec<Member>,
-    roll: Liveness,
+    liveness: Liveness,
     stopper: Stopper,
     /// The number of the last order.
     orders: u64,
     pools: u64,
-    /// The data that later orders need about the loads of open pools.
+    /// The loads of open pools.
     loads: HashMap<u64, PoolPlan>,
     /// The action when an agent is lost.
     on_loss: OnLoss,
     notify: FleetListener,
-    /// The slice that agents are ready for.
+    /// The slice for which agents are ready.
     armed: Option<Armed>,
-    /// How long before it begins a slice is ordered.
+    /// The time between the order of a slice and its begin.
     lead: Duration,
-    /// Why it makes no load any more.
+    /// Why the fleet no longer generates load.
     broken: Option<String>,
 }
 
-/// The load of a pool, as later orders need it.
+/// What later orders need to know about the load of a pool.
 #[derive(Debug, Clone, Copy)]
 struct PoolPlan {
-    /// Whether its requests come by a schedule.
+    /// Whether requests follow a schedule.
     is_open: bool,
     timeout: Duration,
     connections: u64,
-    /// Between two connections that are opened by a rate.
+    /// The time between two connections that an agent opens at a rate.
     opening_gap: Duration,
 }
 
-/// A slice that agents are ready for.
+/// A slice for which agents are ready.
 struct Armed {
     order: u64,
     pool: PoolId,
@@ -67,7 +67,7 @@ struct Armed {
     starts: Nanos,
 }
 
-/// The results of agents, each by its slot.
+/// The results of agents, with their slots.
 type Results<T> = Vec<(usize, Result<T, FleetError>)>;
 
 /// A report of an agent's thread.
@@ -76,22 +76,22 @@ enum Report<T> {
     Ended(usize, Result<T, FleetError>),
 }
 
-/// Bytes of an order besides its payload, at most.
+/// The largest size of an order without its payload, in bytes.
 const ORDER_BYTES: usize = 4 << 10;
-/// The shortest and the longest time between a slice's order and its begin.
+/// The shortest and the longest time between the order of a slice and its begin.
 const LEAD: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(2)];
-/// How many of the slowest round trips an order may take.
+/// The number of slowest round trips that an order may take.
 const ROUND_TRIPS: u32 = 10;
-/// So long before a slice begins everything else is done.
+/// The time before the begin of a slice at which everything else is done.
 const READY_BEFORE: Nanos = Nanos(500_000);
-/// Clocks are read again when they were read so long ago: good ones drift by 100 us then.
+/// The age at which clocks are read again: good clocks drift by 100 µs in this time.
 const CLOCKS_KEEP: Duration = Duration::from_secs(5);
 
 impl Fleet {
-    /// Waits for as many agents as are wanted, and gives each a slot.
+    /// Waits for the requested number of agents, and assigns a slot to each.
     ///
     /// # Errors
-    /// [`FleetError::TooFew`] and [`FleetError::Interrupted`] above all.
+    /// Mainly [`FleetError::TooFew`] and [`FleetError::Interrupted`].
     pub fn assemble(
         bus: Arc<dyn Bus>,
         run: &str,
@@ -113,14 +113,14 @@ impl Fleet {
             .iter()
             .enumerate()
             .map(|(slot, member)| (member.introduction.id.clone(), called(member, slot, count)));
-        let roll = Liveness::begin(&bus.bus, run, agents.collect(), plan.timing, notify)?;
+        let liveness = Liveness::begin(&bus.bus, run, agents.collect(), plan.timing, notify)?;
         let bounds = members.iter().map(|member| member.clock.bound_ns);
         let slowest = Duration::from_nanos(bounds.max().unwrap_or_default() * 2);
         let [shortest, longest] = LEAD;
         Ok(Fleet {
             bus,
             members,
-            roll,
+            liveness,
             stopper: Stopper::default(),
             orders: 0,
             pools: 0,
@@ -133,16 +133,16 @@ impl Fleet {
         })
     }
 
-    /// Sends a request to every agent that is there, on a thread of its own, and reports how far
-    /// they are. Returns each result, by slot.
-    fn each<T: Send>(
+    /// Calls `request` for every present agent, each on its own thread, and reports their progress.
+    /// Returns the results, ordered by slot.
+    fn call_each<T: Send>(
         &self,
         request: impl Fn(&AgentLine, &mut dyn FnMut(Working)) -> Result<T, FleetError> + Sync,
         on_progress: &mut dyn FnMut(&[TaskProgress], Vec<ReportedInterval>),
     ) -> Results<T> {
         let mut progress = vec![TaskProgress::Nothing; self.members.len()];
         let mut ended: Results<T> = Vec::with_capacity(self.members.len());
-        let (reports, reports_received) = channel();
+        let (reports, received) = channel();
         let mut is_over = false;
         thread::scope(|scope| {
             for slot in self.present() {
@@ -163,7 +163,7 @@ impl Fleet {
                 }
             }
             drop(reports);
-            for report in reports_received {
+            for report in received {
                 match report {
                     Report::Working(slot, working) => {
                         progress[slot] = working.progress;
@@ -172,13 +172,13 @@ impl Fleet {
                     Report::Ended(slot, result) => {
                         let is_lost = matches!(&result, Err(FleetError::Lost { .. }));
                         is_over |= is_lost && self.on_loss == OnLoss::Abort;
-                        // No agent waits for it any more.
+                        // No agent waits for this one any more.
                         progress[slot] = TaskProgress::Nothing;
                         ended.push((slot, result));
                     }
                 }
                 if is_over {
-                    // The load is no longer the requested one: no agent continues.
+                    // The load is no longer the requested one, so no agent continues.
                     self.bus.publish_control(Control::Stop);
                 }
             }
@@ -187,10 +187,10 @@ impl Fleet {
         ended
     }
 
-    /// The slots of those that are not lost.
+    /// The slots of agents that are not lost.
     fn present(&self) -> impl Iterator<Item = usize> {
-        let everything = self.members.iter().enumerate();
-        everything
+        let members = self.members.iter().enumerate();
+        members
             .filter(|(_, member)| member.lost.is_none())
             .map(|(slot, _)| slot)
     }
@@ -199,37 +199,37 @@ impl Fleet {
         let member = &self.members[slot];
         AgentLine {
             bus: &self.bus,
-            roll: &self.roll,
+            liveness: &self.liveness,
             slot,
             id: &member.introduction.id,
             agent: called(member, slot, self.members.len()),
         }
     }
 
-    /// The results of all, by slot, or the first error that ends all load.
-    fn all<T>(&mut self, results: Results<T>) -> Result<Vec<(usize, T)>, EngineError> {
-        let mut pairs = Vec::with_capacity(results.len());
-        let mut first = None;
+    /// The successful results, or the first error that ends the load.
+    fn successes<T>(&mut self, results: Results<T>) -> Result<Vec<(usize, T)>, EngineError> {
+        let mut successes = Vec::with_capacity(results.len());
+        let mut first_error = None;
         for (slot, result) in results {
             match result {
-                Ok(item) => pairs.push((slot, item)),
+                Ok(value) => successes.push((slot, value)),
                 Err(error) if self.ends_load(slot, &error) => {
-                    first.get_or_insert(error);
+                    first_error.get_or_insert(error);
                 }
                 Err(_) => {}
             }
         }
-        match first {
+        match first_error {
             Some(error) => Err(elsewhere(error)),
-            None => Ok(pairs),
+            None => Ok(successes),
         }
     }
 
-    /// Takes note of an error; whether it ends all load.
+    /// Records an error, and returns whether it ends the load.
     fn ends_load(&mut self, slot: usize, error: &FleetError) -> bool {
         if let FleetError::Lost { how, .. } = error {
-            let reported_loss = self.roll.lost(slot);
-            let loss = reported_loss.unwrap_or_else(|| Loss::new(how.clone(), Duration::ZERO));
+            let loss = self.liveness.lost(slot);
+            let loss = loss.unwrap_or_else(|| Loss::new(how.clone(), Duration::ZERO));
             self.members[slot].lost.get_or_insert(loss);
             if self.on_loss == OnLoss::Continue && self.present().next().is_some() {
                 return false;
@@ -246,7 +246,7 @@ impl Fleet {
         }
     }
 
-    /// How long requests of a pool may take.
+    /// The request timeout of a pool.
     fn timeout(&self, pool: u64) -> Duration {
         self.loads
             .get(&pool)
@@ -258,7 +258,7 @@ impl Fleet {
         self.orders
     }
 
-    /// Has all agents make or mend connections.
+    /// Has all agents open or reopen connections.
     fn connect(
         &mut self,
         task: impl Fn(usize) -> AgentTask + Sync,
@@ -287,38 +287,38 @@ impl Fleet {
                 _ => Err(line.nonsense()),
             }
         };
-        let results = self.each(request, &mut |task_progresses, _| {
-            awaited_connections(task_progresses)
-                .into_iter()
-                .for_each(&mut *on_wait);
+        let results = self.call_each(request, &mut |progress, _| {
+            if let Some(awaited) = awaited_connections(progress) {
+                on_wait(awaited);
+            }
         });
         let mut sum = OpenReport::default();
-        for (_, part) in self.all(results)? {
-            sum.standing += part.standing;
-            sum.opened += part.opened;
-            sum.failures.merge(&part.failures);
+        for (_, report) in self.successes(results)? {
+            sum.standing += report.standing;
+            sum.opened += report.opened;
+            sum.failures.merge(&report.failures);
         }
         Ok(sum)
     }
 
-    /// Reads the clocks that were read long ago: between slices, when nothing is measured.
+    /// Reads old clocks again, between slices, while nothing is measured.
     fn read_clocks(&mut self) -> Result<(), EngineError> {
         let is_old =
             |member: &Member| member.lost.is_none() && member.clock.at.elapsed() > CLOCKS_KEEP;
         if !self.members.iter().any(is_old) {
             return Ok(());
         }
-        let results = self.each(|line, _| line.clock_offset(), &mut |_, _| {});
-        let clocks = self.all(results)?;
+        let results = self.call_each(|line, _| line.clock_offset(), &mut |_, _| {});
+        let clocks = self.successes(results)?;
         for (slot, clock) in clocks {
             self.members[slot].set_clock(clock);
         }
         Ok(())
     }
 
-    /// Whether every agent sees the same machine at an address.
+    /// Checks that every agent reaches the same machine at the address.
     fn check_address(&self, plan: &LoadPlan) -> Result<(), FleetError> {
-        // Agents refuse a Unix socket, wherever they are.
+        // Agents refuse Unix sockets on any machine.
         let Some(address) = plan.address.tcp().map(|address| address.ip()) else {
             return Ok(());
         };
@@ -398,7 +398,7 @@ impl LoadGenerator for Fleet {
         self.connect(|_| AgentTask::Refresh { pool }, load, on_wait)
     }
 
-    /// Sends every agent when the slice begins by its own clock: no agent is ever ordered to begin
+    /// Sends every agent the begin of the slice by its own clock. No agent is ever ordered to begin
     /// at once.
     fn arm(&mut self, pool: PoolId, plan: &SlicePlan) -> Result<(), EngineError> {
         self.check()?;
@@ -413,8 +413,8 @@ impl LoadGenerator for Fleet {
             };
             line.deliver(order, task)
         };
-        let results = self.each(request, &mut |_, _| {});
-        let armed = self.all(results);
+        let results = self.call_each(request, &mut |_, _| {});
+        let armed = self.successes(results);
         if armed.is_err() {
             // Some may have begun, and no result will be requested from them.
             self.bus.publish_control(Control::Stop);
@@ -441,8 +441,8 @@ impl LoadGenerator for Fleet {
         plan: &SlicePlan,
         on_event: &mut dyn FnMut(SliceEvent),
     ) -> Result<SliceTally, EngineError> {
-        let is_this = |armed: &Armed| armed.pool == pool && armed.plan == *plan;
-        if !self.armed.as_ref().is_some_and(is_this) {
+        let is_this_slice = |armed: &Armed| armed.pool == pool && armed.plan == *plan;
+        if !self.armed.as_ref().is_some_and(is_this_slice) {
             self.arm(pool, plan)?;
         }
         let Armed { order, starts, .. } = self.armed.take().expect("it was armed just now");
@@ -458,9 +458,10 @@ impl LoadGenerator for Fleet {
             TaskResult::Tally { tally, late_ns } => Ok((tally, late_ns)),
             _ => Err(line.nonsense()),
         };
-        let results = self.each(request, &mut |task_progresses, intervals| {
-            let awaited = awaited_responses(task_progresses).map(SliceEvent::Awaits);
-            awaited.into_iter().for_each(&mut *on_event);
+        let results = self.call_each(request, &mut |progress, intervals| {
+            if let Some(awaited) = awaited_responses(progress) {
+                on_event(SliceEvent::Awaits(awaited));
+            }
             if !intervals.is_empty() {
                 on_event(SliceEvent::Intervals(intervals));
             }
@@ -478,7 +479,7 @@ impl LoadGenerator for Fleet {
                         is_open: load.is_some_and(|load| load.is_open),
                     });
                     if let Some(timeline) = &mut tally.tally.timeline {
-                        // In our own time, as all that it is laid beside.
+                        // In this machine's time, like everything it is compared with.
                         timeline.start_ns = starts.0;
                     }
                     match &mut sum {
@@ -492,7 +493,7 @@ impl LoadGenerator for Fleet {
                 Err(_) => {}
             }
         }
-        // The results of the others are kept when an agent was lost: the record states the loss.
+        // If an agent was lost, the results of the others are kept: the record states the loss.
         match (sum, first_error) {
             (Some(sum), None | Some(FleetError::Lost { .. })) => Ok(sum),
             (_, Some(error)) => Err(elsewhere(error)),
@@ -508,18 +509,18 @@ impl LoadGenerator for Fleet {
         let pool = pool.number();
         let allowance =
             OrderAllowance::new(&self.stopper, Some(Duration::ZERO), self.timeout(pool));
-        let results = self.each(
+        let results = self.call_each(
             |line, notify| {
                 line.deliver(order, AgentTask::Close { pool })?;
                 line.collect(order, &allowance, notify)
             },
             &mut |_, _| {},
         );
-        // An agent that is missing here is missing in the next step too, which reports it.
-        let _ = self.all(results);
+        // An agent that is missing here is also missing in the next step, which reports it.
+        let _ = self.successes(results);
     }
 
-    /// Where a message cannot carry it, agents keep nothing.
+    /// If the record does not fit into a message, agents keep nothing.
     fn keep(&mut self, record: &Measured) -> Result<(), EngineError> {
         self.check()?;
         let length = bytes(record).len();
@@ -529,7 +530,7 @@ impl LoadGenerator for Fleet {
         }
         let order = self.next_command();
         let allowance = OrderAllowance::new(&self.stopper, Some(Duration::ZERO), Duration::ZERO);
-        let results = self.each(
+        let results = self.call_each(
             |line, notify| {
                 let record = Box::new(record.clone());
                 line.deliver(order, AgentTask::Keep { record })?;
@@ -537,12 +538,13 @@ impl LoadGenerator for Fleet {
             },
             &mut |_, _| {},
         );
-        self.all(results).map(|_| ())
+        self.successes(results).map(|_| ())
     }
 
     fn missing(&self) -> Vec<u32> {
-        let lost = self.members.iter().enumerate();
-        lost.filter(|(_, member)| member.lost.is_some())
+        let members = self.members.iter().enumerate();
+        members
+            .filter(|(_, member)| member.lost.is_some())
             .map(|(slot, _)| u32::try_from(slot + 1).unwrap_or(u32::MAX))
             .collect()
     }
@@ -574,7 +576,7 @@ fn called(member: &Member, slot: usize, count: usize) -> String {
     format!("agent {name} ({} of {count})", slot + 1)
 }
 
-/// How long one of so many agents pauses between two connections that it opens.
+/// How long each of these agents pauses between two connections that it opens.
 fn opening_gap(plan: &LoadPlan, agents: u32) -> Duration {
     let Some(per_s) = plan.opening_pace() else {
         return Duration::ZERO;

@@ -17,34 +17,34 @@ use crate::message::{
     AgentCommand, AgentQuery, AgentResponse, AgentTask, Control, TaskResult, Working, bytes, read,
 };
 
-/// How long a response may take before it is requested again.
+/// How long a response may take before the request is repeated.
 const RESPONSE_WITHIN: Duration = Duration::from_secs(1);
-/// The pause before the next request if no agent was there.
+/// The pause before a request is repeated.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The bus as a run's controller uses it.
+/// The bus and the run of a controller.
 pub struct RunBus {
     pub bus: Arc<dyn Bus>,
     pub run: String,
 }
 
-/// The most bytes of a result: many times those of every histogram that a load can have.
+/// The largest size of a result in bytes: many times that of all histograms of a load.
 const RESULT_MOST: usize = 256 << 20;
 
 /// The line to one agent.
 pub struct AgentLine<'a> {
     pub bus: &'a RunBus,
-    pub roll: &'a Liveness,
+    pub liveness: &'a Liveness,
     pub slot: usize,
     pub id: &'a str,
-    /// Its name in messages.
+    /// The agent's name in messages.
     pub agent: String,
 }
 
 impl RunBus {
     /// Publishes a command to all agents.
     pub fn publish_control(&self, control: Control) {
-        // An important command is sent again.
+        // Important commands are repeated.
         let _ = self
             .bus
             .publish(&control_subject(&self.run), bytes(&control));
@@ -58,14 +58,14 @@ impl RunBus {
         };
         let subject = agent_subject(id);
         let response = self.bus.request(&subject, bytes(&order), RESPONSE_WITHIN)?;
-        // An agent of another version receives the request again, and is then lost.
+        // The request to an agent of another version is repeated, until the agent is lost.
         read(&response).ok_or(BusError::Timeout)
     }
 
     /// Reads an agent's clock.
     ///
     /// # Errors
-    /// A response that is not a time.
+    /// If the response is missing or is not a time.
     pub fn read_clock(&self, id: &str) -> Result<ClockReading, BusError> {
         let requested_ns = now_ns();
         match self.request(id, AgentQuery::Clock)? {
@@ -78,10 +78,10 @@ impl RunBus {
         }
     }
 
-    /// The offset of an agent's clock, before liveness is watched.
+    /// Measures the offset of an agent's clock.
     ///
     /// # Errors
-    /// The first response that is missing.
+    /// For the first response that is missing.
     pub fn clock_offset(&self, id: &str) -> Result<ClockOffset, BusError> {
         let readings = (0..CLOCK_READINGS).map(|_| self.read_clock(id));
         let readings = readings.collect::<Result<Vec<_>, _>>()?;
@@ -93,11 +93,11 @@ impl AgentLine<'_> {
     /// Sends a request until there is a response.
     ///
     /// # Errors
-    /// [`FleetError::Lost`] when there is none, [`FleetError::Bus`] when it cannot be sent.
+    /// [`FleetError::Lost`] without a response, [`FleetError::Bus`] if sending is impossible.
     fn request(&self, what: &AgentQuery) -> Result<AgentResponse, FleetError> {
         loop {
-            // Before the request: a lost agent does not come back.
-            if let Some(loss) = self.roll.lost(self.slot) {
+            // Checked before the request, because a lost agent does not come back.
+            if let Some(loss) = self.liveness.lost(self.slot) {
                 return Err(self.lost(loss.how));
             }
             match self.bus.request(self.id, what.clone()) {
@@ -105,7 +105,7 @@ impl AgentLine<'_> {
                     return Err(self.lost("it has left the run".to_owned()));
                 }
                 Ok(response) => {
-                    self.roll.note_response(self.slot);
+                    self.liveness.note_response(self.slot);
                     return Ok(response);
                 }
                 Err(error @ BusError::TooLarge { .. }) => return Err(error.into()),
@@ -122,10 +122,10 @@ impl AgentLine<'_> {
     pub fn clock_offset(&self) -> Result<ClockOffset, FleetError> {
         loop {
             if let Ok(offset) = self.bus.clock_offset(self.id) {
-                self.roll.note_response(self.slot);
+                self.liveness.note_response(self.slot);
                 return Ok(offset);
             }
-            if let Some(loss) = self.roll.lost(self.slot) {
+            if let Some(loss) = self.liveness.lost(self.slot) {
                 return Err(self.lost(loss.how));
             }
             thread::sleep(PAUSE);
@@ -145,8 +145,8 @@ impl AgentLine<'_> {
         }
     }
 
-    /// Waits for the result of an order, and reports now and then how far it is. A stop is passed
-    /// on, and ends it soon.
+    /// Waits for the result of an order, and reports its progress. A stop is passed on, and soon
+    /// ends the order.
     pub fn collect(
         &self,
         number: u64,
@@ -154,34 +154,34 @@ impl AgentLine<'_> {
         on_progress: &mut dyn FnMut(Working),
     ) -> Result<TaskResult, FleetError> {
         let mut deadline = OrderDeadline::begin(allowance);
-        let mut whole = String::new();
-        let mut figure = 0;
+        let mut received = String::new();
+        let mut reported = 0;
         loop {
             if allowance.stopper.is_stopped() {
                 self.bus.publish_control(Control::Stop);
                 deadline.note_stop();
             }
-            let from = whole.len();
+            let from = received.len();
             match self.request(&AgentQuery::Result {
                 number,
                 from,
-                told: figure,
+                told: reported,
             })? {
                 AgentResponse::Working(_) if deadline.has_passed() => {
                     return Err(self.lost(STILL_WORKING.to_owned()));
                 }
                 AgentResponse::Working(working) => {
                     deadline.note_progress(&working.progress);
-                    // Those that it had to forget are gone.
-                    figure = working.first + working.intervals.len() as u64;
+                    // Intervals that the agent no longer has count as reported.
+                    reported = working.first + working.intervals.len() as u64;
                     on_progress(working);
                 }
                 AgentResponse::Part { all: total, text } => {
-                    if !is_next_part(whole.len(), total, text.len()) {
+                    if !is_next_part(received.len(), total, text.len()) {
                         return Err(self.nonsense());
                     }
-                    whole.push_str(&text);
-                    if whole.len() == total {
+                    received.push_str(&text);
+                    if received.len() == total {
                         break;
                     }
                 }
@@ -189,7 +189,7 @@ impl AgentLine<'_> {
                 _ => return Err(self.nonsense()),
             }
         }
-        match read(whole.as_bytes()) {
+        match read(received.as_bytes()) {
             Some(TaskResult::Failed { why }) => Err(FleetError::Failed {
                 agent: self.agent.clone(),
                 why: printable(&why),
@@ -221,14 +221,13 @@ impl AgentLine<'_> {
     }
 }
 
-/// Whether so many bytes, after those that are there, bring a result nearer to its end.
-fn is_next_part(there: usize, total: usize, bytes: usize) -> bool {
-    let with_it = there.saturating_add(bytes);
-    let is_progress = bytes > 0 || there == total;
-    is_progress && with_it <= total && total <= RESULT_MOST
+/// Whether a part of this size, in bytes, can follow the parts received so far.
+fn is_next_part(received: usize, total: usize, part: usize) -> bool {
+    let is_progress = part > 0 || received == total;
+    is_progress && received.saturating_add(part) <= total && total <= RESULT_MOST
 }
 
-/// The time of our clock.
+/// The time of this machine's clock, in ns.
 pub fn now_ns() -> i64 {
     i64::try_from(Nanos::now().0).unwrap_or(i64::MAX)
 }
@@ -238,9 +237,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_comes_to_its_end_or_is_refused() {
-        // Method: parts in order, the last one, an empty one before the end and at it, one
-        // beyond the end, and results that no agent of ours has.
+    fn parts_that_do_not_complete_a_result_are_refused() {
+        // Method: parts in order, the last part, an empty one before and at the end, one beyond the
+        // end, and results that are too large.
         let table = [
             ((0, 10, 4), true),
             ((4, 10, 6), true),
@@ -252,9 +251,9 @@ mod tests {
             ((0, RESULT_MOST + 1, 1), false),
             ((1, usize::MAX, usize::MAX), false),
         ];
-        for ((there, total, bytes), expected) in table {
-            let is_found = is_next_part(there, total, bytes);
-            assert_eq!(is_found, expected, "{there} {total} {bytes}");
+        for ((received, total, part), expected) in table {
+            let is_next = is_next_part(received, total, part);
+            assert_eq!(is_next, expected, "{received} {total} {part}");
         }
     }
 }

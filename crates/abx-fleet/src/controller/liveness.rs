@@ -1,4 +1,4 @@
-//! Which agents are alive: a thread that receives their beats and sends its own.
+//! Watches which agents are alive, on a thread that receives their beats and sends its own.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -15,7 +15,7 @@ use crate::message::subject::{ALL_AGENTS, agent_subject, beat_subject, control_s
 use crate::message::{AgentCommand, AgentQuery, Beat, Control, bytes, read};
 use crate::timing::FleetTiming;
 
-/// Knows which agents are alive.
+/// Watches which agents are alive.
 pub struct Liveness {
     shared: Arc<SharedRoll>,
     thread: Option<JoinHandle<()>>,
@@ -32,7 +32,7 @@ struct Entry {
     name: String,
     last_seen: Instant,
     is_silent: bool,
-    /// How it was lost, for good.
+    /// How the agent was lost. It does not come back.
     lost: Option<Loss>,
 }
 
@@ -40,13 +40,13 @@ struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
     pub how: String,
-    /// When its last message arrived, in milliseconds since 1970-01-01 UTC: its work from then on
+    /// When the agent's last message arrived, in milliseconds since 1970-01-01 UTC. Its later work
     /// is unknown.
     pub last_seen_unix_ms: u64,
 }
 
 impl Loss {
-    /// The loss of an agent whose last message arrived so long ago.
+    /// The loss of an agent that was silent for this time.
     pub fn new(how: String, silent: Duration) -> Loss {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let last_seen = now.unwrap_or_default().saturating_sub(silent);
@@ -71,10 +71,10 @@ struct Watch {
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 impl Liveness {
-    /// Watches the agents of a run, each with its id and name, by slot.
+    /// Watches the agents of a run, given by id and name in the order of slots.
     ///
     /// # Errors
-    /// The bus takes no subscription, or there is no thread.
+    /// If the bus refuses a subscription, or the thread cannot start.
     pub fn begin(
         bus: &Arc<dyn Bus>,
         run: &str,
@@ -103,9 +103,10 @@ impl Liveness {
             timing,
             notify: Arc::clone(notify),
         };
-        let thread = thread::Builder::new().name("abx-roll-call".to_owned());
-        let thread = thread.spawn(move || watch.run());
-        let thread = thread.map_err(EngineError::no_thread)?;
+        let thread = thread::Builder::new()
+            .name("abx-roll-call".to_owned())
+            .spawn(move || watch.run())
+            .map_err(EngineError::no_thread)?;
         Ok(Liveness {
             shared,
             thread: Some(thread),
@@ -113,7 +114,7 @@ impl Liveness {
         })
     }
 
-    /// The agent of this slot has responded.
+    /// Records that the agent of this slot has responded.
     pub fn note_response(&self, slot: usize) {
         if let Some(entry) = self.shared.entries().get_mut(slot) {
             entry.last_seen = Instant::now();
@@ -147,34 +148,34 @@ impl Watch {
     fn run(self) {
         let control = control_subject(&self.run);
         let mut publishes_at = Instant::now();
-        let mut looked = Instant::now();
+        let mut checked_at = Instant::now();
         while !self.shared.is_over.load(Ordering::Relaxed) {
             if Instant::now() >= publishes_at {
-                // The next one comes soon.
+                // The next beat follows soon.
                 let _ = self.bus.publish(&control, bytes(&Control::Alive));
                 publishes_at = Instant::now() + self.timing.beat;
             }
             self.listen();
-            // A process without messages, or one that was itself held up, cannot judge the others.
-            let is_deaf = !self.bus.is_connected() || looked.elapsed() > self.timing.suspect;
-            looked = Instant::now();
-            for event in self.shared.look(is_deaf, &self.timing) {
+            // A process without a connection, or one that was itself delayed, cannot judge others.
+            let is_deaf = !self.bus.is_connected() || checked_at.elapsed() > self.timing.suspect;
+            checked_at = Instant::now();
+            for event in self.shared.check(is_deaf, &self.timing) {
                 (self.notify)(event);
             }
         }
     }
 
-    /// Has an agent that was given up end its load.
+    /// Orders an agent that was given up to end its load.
     fn send_away(&self, id: &str) {
         let order = AgentCommand {
             run: self.run.clone(),
             what: AgentQuery::Leave,
         };
-        // It receives the order again at its next beat.
+        // The order is repeated at the agent's next beat.
         let _ = self.bus.publish(&agent_subject(id), bytes(&order));
     }
 
-    /// Receives all messages that have arrived, and waits for some.
+    /// Receives messages until the next check.
     fn listen(&self) {
         let until = Instant::now() + LOOK_EVERY;
         loop {
@@ -198,7 +199,7 @@ impl Watch {
 /// The meaning of a beat for a controller.
 enum BeatMeaning {
     LivenessEvent(FleetEvent),
-    /// The beat of an agent that was given up, by its id: it must not continue its load.
+    /// The beat of an agent that was given up, with its id. It must not continue its load.
     Ghost(String),
     Nothing,
 }
@@ -212,7 +213,7 @@ impl SharedRoll {
         let Some(entry) = entries.get_mut(beat.slot) else {
             return BeatMeaning::Nothing;
         };
-        // Another process has no part in this, whatever slot it claims.
+        // A beat of another process does not count, whatever slot it claims.
         if entry.id != beat.id || message.subject != beat_subject(run, &beat.id) {
             return BeatMeaning::Nothing;
         }
@@ -231,9 +232,9 @@ impl SharedRoll {
         }
     }
 
-    /// Takes note of agents that were silent for too long.
-    fn look(&self, is_deaf: bool, timing: &FleetTiming) -> Vec<FleetEvent> {
-        let mut event = Vec::new();
+    /// Finds agents that were silent for too long, or are no longer silent.
+    fn check(&self, is_deaf: bool, timing: &FleetTiming) -> Vec<FleetEvent> {
+        let mut events = Vec::new();
         for entry in self.entries().iter_mut() {
             if entry.lost.is_some() {
                 continue;
@@ -247,17 +248,17 @@ impl SharedRoll {
             let agent = entry.name.clone();
             if silent > timing.lost {
                 let how = format!("it was silent for {:.1} s", silent.as_secs_f64());
-                event.push(entry.lose(how));
+                events.push(entry.lose(how));
             } else if is_silent != entry.is_silent {
                 entry.is_silent = is_silent;
-                event.push(if is_silent {
+                events.push(if is_silent {
                     FleetEvent::Silent { agent }
                 } else {
                     FleetEvent::Back { agent }
                 });
             }
         }
-        event
+        events
     }
 }
 

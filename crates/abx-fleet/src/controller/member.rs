@@ -1,4 +1,4 @@
-//! One agent of a fleet, from the view of its controller.
+//! An agent of a fleet, as its controller sees it.
 
 use abx_evidence::SliceTally;
 use abx_evidence::record::AgentRecord;
@@ -9,34 +9,33 @@ use crate::clock::ClockOffset;
 use crate::message::Introduction;
 use crate::pace::{LATE, PaceSums};
 
-/// One agent of a fleet.
+/// An agent of a fleet.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// Its introduction of itself.
     pub introduction: Introduction,
     pub clock: ClockOffset,
-    /// The worst bound of all measurements of its clock, in ns.
+    /// The largest bound of all measurements of the clock, in ns.
     pub bound_ns_max: u64,
-    /// Slices that it took part in.
+    /// Slices in which the agent took part.
     pub slices: u64,
-    /// How late it began one at most, in ns.
+    /// The latest begin of a slice, in ns.
     pub late_ns_max: u64,
-    /// Slices of which it missed more than a tenth so.
+    /// Slices of which the agent missed more than a tenth by beginning late.
     pub late_slices: u64,
-    /// How its generator kept pace.
+    /// How the agent's generator kept pace.
     pub pace: PaceSums,
-    /// How it was lost, if it was.
+    /// How the agent was lost, if it was.
     pub lost: Option<Loss>,
 }
 
-/// A slice that an agent took part in.
+/// An agent's part in a slice.
 pub struct SliceOfMember<'a> {
     pub tally: &'a SliceTally,
-    /// How late it began, in ns.
+    /// How late the agent began, in ns.
     pub late_ns: u64,
-    /// How long it was to last, if that is known, in ns.
+    /// The planned length of the slice, if it has one, in ns.
     pub length_ns: Option<u64>,
-    /// Whether its requests came by a schedule.
+    /// Whether requests followed a schedule.
     pub is_open: bool,
 }
 
@@ -55,19 +54,19 @@ impl Member {
         }
     }
 
-    /// Whether it shares this machine's loopback addresses.
+    /// Whether the agent shares this machine's loopback addresses.
     pub fn is_here(&self) -> bool {
-        let own_text = loopback();
-        own_text.is_some() && own_text == self.introduction.loopback
+        let loopback = loopback();
+        loopback.is_some() && loopback == self.introduction.loopback
     }
 
-    /// Its clock was read again.
+    /// Sets a new measurement of the clock.
     pub fn set_clock(&mut self, clock: ClockOffset) {
         self.bound_ns_max = self.bound_ns_max.max(clock.bound_ns);
         self.clock = clock;
     }
 
-    /// It took part in a slice.
+    /// Counts a slice in which the agent took part.
     pub fn note_slice(&mut self, slice: &SliceOfMember) {
         self.slices += 1;
         self.late_ns_max = self.late_ns_max.max(slice.late_ns);
@@ -78,7 +77,7 @@ impl Member {
         self.pace.note(slice.tally, slice.is_open);
     }
 
-    /// Its entry in a record.
+    /// The agent's entry in a record.
     pub fn record(&self, slot: usize) -> AgentRecord {
         let introduction = &self.introduction;
         AgentRecord {

@@ -1,4 +1,4 @@
-//! A controller: it gathers agents, and has them make one load together.
+//! A controller: it gathers agents, and has them generate one load together.
 
 mod deadline;
 mod discovery;

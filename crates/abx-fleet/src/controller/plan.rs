@@ -10,11 +10,10 @@ use crate::timing::FleetTiming;
 #[derive(Debug, Clone)]
 pub struct FleetPlan {
     pub agents: usize,
-    /// The SHA-256 of the program that each of them must be: see
-    /// [`own_build`](crate::own_build).
+    /// The SHA-256 of the program that all agents must run: see [`own_build`](crate::own_build).
     pub build: String,
     pub timing: FleetTiming,
-    /// The action when one of them is lost.
+    /// The action when an agent is lost.
     pub on_loss: OnLoss,
 }
 
@@ -28,25 +27,25 @@ pub enum FleetEvent {
         agent: String,
         why: String,
     },
-    /// It makes load for another controller.
+    /// The agent generates load for another controller.
     Busy {
         agent: String,
     },
-    /// Agents keep none of their counts: the record that would identify them does not fit into a
+    /// Agents save no counts, because the record that would identify them does not fit into a
     /// message of the bus.
     NotSaved {
-        /// How many bytes it has.
+        /// The size of the record in bytes.
         bytes: usize,
     },
-    /// No message came from it for a while.
+    /// No message came from the agent for a while.
     Silent {
         agent: String,
     },
-    /// It was silent and is there again.
+    /// The agent was silent, and responds again.
     Back {
         agent: String,
     },
-    /// It is not there any more.
+    /// The agent is gone.
     Lost {
         agent: String,
         how: String,

@@ -5,26 +5,26 @@ use std::io;
 
 use sha2::{Digest, Sha256};
 
-/// The SHA-256 of the program that runs: controller and agents are one and the same.
+/// The SHA-256 of the running program, which is the same for controller and agents.
 ///
 /// # Errors
-/// When the program's file cannot be read.
+/// If the program's file cannot be read.
 pub fn own_build() -> io::Result<String> {
     let mut hash = Sha256::new();
     io::copy(&mut File::open("/proc/self/exe")?, &mut hash)?;
     Ok(hex(&hash.finalize()))
 }
 
-/// A name that no other process has.
+/// A random id, unique among all processes.
 ///
 /// # Errors
-/// When the kernel gives none.
+/// If the kernel provides none.
 pub fn random_id() -> io::Result<String> {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/uuid")?;
     Ok(id.trim().to_owned())
 }
 
-/// Bytes as digits.
+/// Bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
     digits.collect()

@@ -1,9 +1,9 @@
-//! The messages of controller and agents to each other, as JSON.
+//! The messages between controller and agents, as JSON.
 //!
-//! An agent requests a slot until a controller assigns one. From then on the controller sends
-//! requests and the agent responds: an order has a number, is executed once however often it
+//! An agent requests a slot until a controller assigns one. From then on, the controller sends
+//! requests and the agent responds. An order has a number, is executed once however often it
 //! arrives, and its result is kept until the next order, so that no lost message loses a result.
-//! Orders of slices have the moment at which they begin, in the agent's own time.
+//! The order of a slice contains the time at which it begins, by the agent's clock.
 
 pub mod build;
 pub mod subject;
@@ -18,50 +18,49 @@ use sha2::{Digest, Sha256};
 use build::hex;
 use text::printable;
 
-/// The version of all of this.
+/// The version of the protocol.
 pub const PROTOCOL: u32 = 1;
 
 /// An agent that requests a slot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Introduction {
     pub protocol: u32,
-    /// Its address: the user as which the bus knows it, and the id that distinguishes it from all
-    /// other processes.
+    /// The agent's address: its user on the bus, and an id that is unique among all processes.
     pub id: String,
     pub name: String,
-    /// The slot that it must have, from 0; `None` for any.
+    /// The slot that the agent requires, from 0; `None` for any.
     pub slot: Option<usize>,
-    /// The SHA-256 of its program.
+    /// The SHA-256 of the agent's program.
     pub build: String,
     pub threads: usize,
     pub kernel: Option<String>,
     pub cpu_model: Option<String>,
-    /// Which machine its loopback addresses are of.
+    /// Identifies the machine of the agent's loopback addresses.
     pub loopback: Option<String>,
 }
 
 impl Introduction {
-    /// The same with texts that may be printed.
+    /// The introduction with printable texts.
     #[must_use]
     pub fn printable(self) -> Introduction {
-        let each = |text: Option<String>| text.map(|text| printable(&text));
+        let optional = |text: Option<String>| text.map(|text| printable(&text));
         Introduction {
             name: printable(&self.name),
             build: printable(&self.build),
-            kernel: each(self.kernel),
-            cpu_model: each(self.cpu_model),
-            loopback: each(self.loopback),
+            kernel: optional(self.kernel),
+            cpu_model: optional(self.cpu_model),
+            loopback: optional(self.loopback),
             ..self
         }
     }
 }
 
-/// A controller's response to it.
+/// A controller's response to an introduction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JoinResponse {
     Joined {
         run: String,
-        /// Its slot, from 0.
+        /// The agent's slot, from 0.
         slot: usize,
         slots: usize,
     },
@@ -74,37 +73,36 @@ pub enum JoinResponse {
 /// A controller's command to all agents of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Control {
-    /// The controller is there, and looks for agents: those of other runs respond that they are
-    /// busy.
+    /// The controller looks for agents: agents of other runs respond that they are busy.
     Discovery,
     Alive,
-    /// The running slice ends now, and so does every later one.
+    /// The running slice and every later one must end now.
     Stop,
     End,
 }
 
-/// An agent's message to a controller that looks for agents while it makes load for another.
+/// The message of a busy agent to a controller that looks for agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BusyAgent {
     pub id: String,
     pub name: String,
-    /// The run that it has a part in.
+    /// The run in which the agent has a part.
     pub busy_with: String,
 }
 
-/// An agent's message without a request, now and then.
+/// A regular message of an agent, which shows that it is alive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beat {
     pub id: String,
     pub slot: usize,
-    /// Whether it goes away now.
+    /// Whether the agent leaves now.
     pub leaves: bool,
 }
 
 /// A request to an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentCommand {
-    /// The run for which it is sent.
+    /// The run of the sender.
     pub run: String,
     pub what: AgentQuery,
 }
@@ -113,33 +111,33 @@ pub struct AgentCommand {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AgentQuery {
     Clock,
-    /// To execute a task, and to respond only whether it will.
+    /// Execute a task; the response is only whether the agent accepts it.
     Task {
-        /// The order's number, above that of all before.
+        /// The order's number, higher than those of all earlier orders.
         number: u64,
         task: Box<AgentTask>,
     },
-    /// To end its part in the run: it was given up, and does not come back.
+    /// End your part in the run: the agent was given up, and cannot come back.
     Leave,
-    /// To send the result of the order with this number.
+    /// Send the result of the order with this number.
     Result {
         number: u64,
-        /// From which byte on its text is wanted.
+        /// The first byte of the requested text.
         from: usize,
-        /// How many intervals it has reported by now.
+        /// The number of intervals received so far.
         told: u64,
     },
 }
 
-/// Something that an agent does with its engine.
+/// A task for an agent's engine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AgentTask {
     Open {
         pool: u64,
         plan: Box<LoadPlan>,
-        /// [`sha256_of`] it, so that both sides mean the same by it.
+        /// The [`sha256_of`] the plan, to verify that both sides use the same plan.
         sha256: String,
-        /// Which part of it is the agent's.
+        /// The agent's part of the load.
         part: LoadPart,
     },
     /// Reopen a pool's connections that have closed.
@@ -149,7 +147,7 @@ pub enum AgentTask {
     Slice {
         pool: u64,
         plan: SlicePlan,
-        /// When it begins, on the agent's clock.
+        /// When the slice begins, by the agent's clock, in ns.
         starts_ns: i64,
     },
     /// Keep the results of the slices that follow, in case no controller fetches them.
@@ -169,11 +167,11 @@ pub enum AgentResponse {
         now_ns: i64,
     },
     Accepted,
-    /// It does not.
+    /// The agent refuses.
     Refused {
         why: String,
     },
-    /// It is still at it.
+    /// The agent is still executing the order.
     Working(Working),
     /// A part of the text of a [`TaskResult`].
     Part {
@@ -181,9 +179,9 @@ pub enum AgentResponse {
         /// The part from the requested position on.
         text: String,
     },
-    /// It has no part in that run.
+    /// The agent has no part in that run.
     Stranger {
-        /// Which run it has a part in.
+        /// The run in which the agent has a part.
         run: Option<String>,
     },
 }
@@ -192,15 +190,15 @@ pub enum AgentResponse {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Working {
     pub progress: TaskProgress,
-    /// The number of the first of these intervals among all that it reports.
+    /// The number of earlier intervals.
     #[serde(default)]
     pub first: u64,
-    /// How the load has gone lately, for display. Its result decides.
+    /// The latest intervals of the load, for display only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<ReportedInterval>,
 }
 
-/// How far an agent is.
+/// The progress of an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskProgress {
     #[default]
@@ -208,16 +206,16 @@ pub enum TaskProgress {
     Opening {
         open: u64,
         asked: u64,
-        /// For how long none was made.
+        /// The time since the last new connection.
         silent_ns: u64,
-        /// After how long without another one it is given up.
+        /// The time without a new connection after which the agent gives up.
         at_most_ns: u64,
     },
     Responses {
         connections: u64,
-        /// The longest for so long.
+        /// The longest wait so far.
         waited_ns: u64,
-        /// For so long at most.
+        /// The longest possible wait.
         at_most_ns: u64,
     },
 }
@@ -232,7 +230,7 @@ pub enum TaskResult {
     },
     Tally {
         tally: Box<SliceTally>,
-        /// How long after its time it began, in ns.
+        /// How late the slice began, in ns.
         late_ns: u64,
     },
     Done,
@@ -242,17 +240,17 @@ pub enum TaskResult {
     },
 }
 
-/// The hash by which both sides know that they mean the same plan.
+/// The hash that verifies that both sides use the same plan.
 pub fn sha256_of(plan: &LoadPlan) -> String {
     hex(&Sha256::digest(bytes(plan)))
 }
 
-/// A message's bytes.
+/// Writes a message.
 pub fn bytes(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).expect("messages have neither maps without text keys nor errors")
 }
 
-/// A message from its bytes; `None` when they are none of ours.
+/// Reads a message; `None` if the bytes are not a message of this type.
 pub fn read<T: DeserializeOwned>(payload: &[u8]) -> Option<T> {
     serde_json::from_slice(payload).ok()
 }

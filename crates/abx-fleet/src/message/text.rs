@@ -1,11 +1,10 @@
-//! Text that comes over the bus: names that become parts of paths and topics, and prose that is
-//! printed.
+//! Text from the bus: names that become parts of paths and topics, and prose that is printed.
 
 use abx_evidence::is_hidden;
 
 /// The longest name, in bytes.
 const NAME_BYTES_MAX: usize = 64;
-/// The longest prose that is shown, in characters.
+/// The longest printed prose, in characters.
 const SHOWN_MAX: usize = 500;
 
 /// Whether a text may be the name of a run: letters, digits and `-`, so that it stays one part
@@ -50,7 +49,7 @@ mod tests {
 
     #[test]
     fn names_are_letters_digits_and_dashes() {
-        // Method: usual names, and each way out of a folder or a topic.
+        // Method: valid names, and names that would escape from a folder or a topic.
         for name in ["r", "0a1b-2c", &"x".repeat(64)] {
             assert!(is_name(name), "{name}");
             assert!(is_address(&format!("my_user.{name}")), "{name}");
@@ -68,8 +67,8 @@ mod tests {
     }
 
     #[test]
-    fn prose_cannot_steer_a_terminal() {
-        // Method: an escape code, a bell, line ends, a reversal, and a text without end.
+    fn prose_cannot_control_a_terminal() {
+        // Method: an escape code, a bell, line ends, a right-to-left override, and a long text.
         let shown = printable("a\u{1b}[2Jb\u{7}\r\nabx: fake\u{202e}ü");
         assert_eq!(shown, r"a\u{1b}[2Jb\u{7}\u{d}\u{a}abx: fake\u{202e}ü");
         assert_eq!(printable(&"x".repeat(9_999)).chars().count(), 501);

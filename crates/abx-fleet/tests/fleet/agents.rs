@@ -1,4 +1,4 @@
-//! Agents on threads of this process, and controllers of them.
+//! Agents on threads of this process, and their controllers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -66,12 +66,12 @@ impl Agent {
         }
     }
 
-    /// Agents with these names and usual plans.
+    /// Agents with these names and default plans.
     pub(crate) fn several<const N: usize>(bus: &impl TestBus, names: [&str; N]) -> [Agent; N] {
         names.map(|name| Agent::start(bus, plan(name)))
     }
 
-    /// Whether it has reported that a controller does not accept it.
+    /// Whether the agent has reported that a controller rejected it.
     pub(crate) fn is_not_wanted(&self) -> bool {
         let event = self.event.lock().unwrap();
         event
@@ -79,7 +79,7 @@ impl Agent {
             .any(|event| matches!(event, AgentEvent::Rejected { .. }))
     }
 
-    /// Waits until it has reported something.
+    /// Waits until the agent has reported an event.
     pub(crate) fn tells(&self, what: &str, is_it: impl Fn(&AgentEvent) -> bool) {
         until(what, || self.event.lock().unwrap().iter().any(&is_it));
     }
@@ -138,7 +138,7 @@ pub(crate) fn gather_so(
     Ok(Gathered { fleet, cut, event })
 }
 
-/// Waits so short that a test may lose an agent, and long enough to lose no other.
+/// Timeouts short enough for tests that lose an agent, and long enough for all others.
 pub(crate) const SHORT: FleetTiming = FleetTiming {
     beat: Duration::from_millis(200),
     suspect: Duration::from_secs(1),

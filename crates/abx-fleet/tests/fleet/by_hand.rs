@@ -1,4 +1,4 @@
-//! A controller that is driven by hand, in the messages of the protocol.
+//! A controller driven by hand, with the messages of the protocol.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -19,13 +19,13 @@ pub(crate) struct Controller {
 const WITHIN: Duration = Duration::from_secs(20);
 
 impl Controller {
-    /// Gives the first agent that requests one the only slot of the run `r`.
+    /// Assigns the only slot of the run `r` to the first agent that requests one.
     pub(crate) fn begin(bus: &impl TestBus) -> Controller {
         let joined = json!({"Joined": {"run": "r", "slot": 0, "slots": 1}});
         Controller::responding(bus, &[joined])
     }
 
-    /// Gives these responses in turn to the first agent that requests a slot.
+    /// Sends these responses in turn to the first agent that requests a slot.
     pub(crate) fn responding(bus: &impl TestBus, responses: &[Value]) -> Controller {
         let (bus, _) = bus.connect();
         let (sender, inbox) = channel();
@@ -42,12 +42,12 @@ impl Controller {
         Controller { bus, agent }
     }
 
-    /// Orders a pool of this load.
+    /// Orders the opening of a pool for this load.
     pub(crate) fn opens(&self, number: u64, load: &LoadPlan, sha256: &str) -> String {
         self.opens_part(number, load, sha256, [0, 1])
     }
 
-    /// The same of another part than the only one.
+    /// Orders the opening of a pool for a part of this load.
     pub(crate) fn opens_part(
         &self,
         number: u64,
@@ -60,7 +60,7 @@ impl Controller {
         self.orders(number, &json!({ "Open": open }))
     }
 
-    /// Orders anything.
+    /// Sends an order.
     pub(crate) fn orders(&self, number: u64, task: &Value) -> String {
         self.asks("r", json!({"Task": {"number": number, "task": task}}))
     }

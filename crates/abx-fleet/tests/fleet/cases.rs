@@ -42,7 +42,7 @@ pub(crate) fn span(ns: u64) -> SlicePlan {
     }
 }
 
-/// One slice on a pool of its own.
+/// Runs one slice on a new pool.
 pub(crate) fn slice(
     generator: &mut dyn LoadGenerator,
     load: &LoadPlan,
@@ -56,7 +56,7 @@ pub(crate) fn slice(
     tally
 }
 
-/// With a number in the path of each request.
+/// The load with a number in the path of each request.
 fn numbered(mut load: LoadPlan) -> LoadPlan {
     let request = &mut load.requests[0].request;
     request.path = "/{seq}".to_owned();
@@ -74,9 +74,9 @@ pub(crate) fn ok(tally: &SliceTally) -> u64 {
 }
 
 pub(crate) fn three_agents_make_exactly_the_load_that_one_would(bus: &impl TestBus) {
-    // Method: three agents whose clocks differ by minutes; 7 connections and 1,000 requests,
-    // neither of which three divides; then an ordinary slice on the same agents, and one whose
-    // requests have numbers, none of which comes twice.
+    // Method: three agents whose clocks differ by minutes, with 7 connections and 1,000 requests,
+    // which are not multiples of three; then an ordinary slice on the same agents, and a slice with
+    // numbered requests, none of which is sent twice.
     let server = Server::start();
     let skews = [0, 3_700_000_000, -191_250_000_000_i64];
     let _agents = [("a", 0), ("b", 1), ("c", 2)].map(|(name, place)| {
@@ -112,9 +112,8 @@ pub(crate) fn three_agents_make_exactly_the_load_that_one_would(bus: &impl TestB
 }
 
 pub(crate) fn a_rate_is_parted_without_a_request_more_or_less(bus: &impl TestBus) {
-    // Method: a constant and a random rate of which three agents have a share each; the requests
-    // that were sent, and those that were due and not sent, are together those of the schedule,
-    // counted alone.
+    // Method: a constant and a random rate, shared by three agents. Sent requests and unsent due
+    // ones add up to those of the schedule, which is counted separately.
     let server = Server::start();
     let _agents = Agent::several(bus, ["a", "b", "c"]);
     let Gathered { mut fleet, .. } = gather(bus, 3);
@@ -132,7 +131,7 @@ pub(crate) fn a_rate_is_parted_without_a_request_more_or_less(bus: &impl TestBus
 }
 
 pub(crate) fn an_agent_alone_counts_what_an_engine_counts(bus: &impl TestBus) {
-    // Method: the same load by an engine of this process and by one agent; a server counts.
+    // Method: the same load by an engine of this process and by an agent; the server counts.
     let server = Server::start();
     let _agent = Agent::several(bus, ["a"]);
     let mut engine = Engine::start(&abx_engine::EnginePlan {
@@ -151,8 +150,8 @@ pub(crate) fn an_agent_alone_counts_what_an_engine_counts(bus: &impl TestBus) {
 }
 
 pub(crate) fn agents_wait_for_controllers_and_serve_one_after_the_other(bus: &impl TestBus) {
-    // Method: three agents without a controller at first, of whom two are wanted, by two
-    // controllers in turn; then one that is there before the last agent is.
+    // Method: three agents wait, and two controllers in turn need two of them; then a controller
+    // that is there before the last agent.
     let server = Server::start();
     let _agents = Agent::several(bus, ["a", "b", "c"]);
     for _ in 0..2 {
@@ -168,7 +167,7 @@ pub(crate) fn agents_wait_for_controllers_and_serve_one_after_the_other(bus: &im
     assert_eq!(server.requests(), 300);
 }
 
-/// Loads for minutes unless it is stopped, and does something once the load is there.
+/// Starts a slice of minutes, and calls `act` once the load is running.
 fn while_loaded(
     fleet: &mut Fleet,
     server: &Server,
@@ -187,8 +186,8 @@ fn while_loaded(
 }
 
 pub(crate) fn an_agent_that_is_cut_off_is_lost_by_name_and_the_others_stop(bus: &impl TestBus) {
-    // Method: cut one of three off in the middle of a slice of five minutes. The counts of the
-    // others are kept, the record names the lost one, and no slice is made any more.
+    // Method: cut off one of three agents during a slice of five minutes. The counts of the others
+    // are kept, the record names the lost agent, and no further slice begins.
     let server = Server::start();
     let agents = Agent::several(bus, ["a", "b", "c"]);
     let Gathered {
@@ -223,8 +222,8 @@ pub(crate) fn an_agent_that_is_cut_off_is_lost_by_name_and_the_others_stop(bus: 
 }
 
 pub(crate) fn a_short_cut_loses_nothing(bus: &impl TestBus) {
-    // Method: cut one of two off until it is reported to be silent, then reconnect it, in a slice
-    // that ends by a number of requests. All of them are counted.
+    // Method: during a slice with a number of requests, cut off one of two agents until it is
+    // reported as silent, then reconnect it. All requests are counted.
     let server = Server::start();
     let agents = Agent::several(bus, ["a", "b"]);
     let timing = FleetTiming {
@@ -258,7 +257,7 @@ pub(crate) fn a_short_cut_loses_nothing(bus: &impl TestBus) {
 }
 
 pub(crate) fn agents_without_a_controller_end_their_load(bus: &impl TestBus) {
-    // Method: cut the controller off in the middle of a slice of five minutes, for good.
+    // Method: cut off the controller for good during a slice of five minutes.
     let server = Server::start();
     let agents = ["a", "b"].map(|name| {
         let mut agent_plan = plan(name);
@@ -299,8 +298,8 @@ pub(crate) fn a_stop_ends_a_slice_everywhere_and_keeps_what_was_counted(bus: &im
 pub(crate) fn an_agent_refuses_targets_and_rates_that_its_machine_does_not_allow(
     bus: &impl TestBus,
 ) {
-    // Method: one of two agents allows another network only, or a lower rate; closed loops
-    // have no rate. The error names the agent and its flag, and nothing is sent.
+    // Method: one of two agents only allows another network, or a lower rate, which a closed loop
+    // cannot guarantee. The error names the agent and its flag, and nothing is sent.
     let server = Server::start();
     let rate = |per_s: &str| {
         let mut load = server.load(4);
@@ -355,7 +354,7 @@ pub(crate) fn an_agent_refuses_targets_and_rates_that_its_machine_does_not_allow
 }
 
 pub(crate) fn a_replay_is_not_asked_of_agents(bus: &impl TestBus) {
-    // Method: a log of one request; the error names both flags, and the fleet continues.
+    // Method: a log of one request. The error names both flags, and the fleet remains usable.
     let server = Server::start();
     let _agents = Agent::several(bus, ["a"]);
     let Gathered { mut fleet, .. } = gather(bus, 1);
@@ -372,7 +371,7 @@ pub(crate) fn a_replay_is_not_asked_of_agents(bus: &impl TestBus) {
 }
 
 pub(crate) fn another_build_is_not_wanted(bus: &impl TestBus) {
-    // Method: one agent of this build and one of another, where two are wanted.
+    // Method: one agent of this build and one of another, for a controller that needs two.
     let mut other = plan("other");
     other.build = "fedcba9876543210".to_owned();
     let agents = [Agent::start(bus, plan("same")), Agent::start(bus, other)];
@@ -395,7 +394,7 @@ pub(crate) fn another_build_is_not_wanted(bus: &impl TestBus) {
 }
 
 pub(crate) fn a_slot_is_given_once(bus: &impl TestBus) {
-    // Method: two agents that must have the first slot, and then one for the second.
+    // Method: two agents that require the first slot, and then one that requires the second.
     let first = |name| {
         let mut agent_plan = plan(name);
         agent_plan.slot = Some(0);
@@ -416,7 +415,7 @@ pub(crate) fn a_slot_is_given_once(bus: &impl TestBus) {
 }
 
 pub(crate) fn another_plan_than_was_meant_is_refused(bus: &impl TestBus) {
-    // Method: send messages to an agent by hand, and a plan with the hash of another.
+    // Method: a plan with the hash of another plan, sent to an agent by hand.
     let server = Server::start();
     let _agent = Agent::several(bus, ["a"]);
     let controller = Controller::begin(bus);
@@ -428,8 +427,8 @@ pub(crate) fn another_plan_than_was_meant_is_refused(bus: &impl TestBus) {
 }
 
 pub(crate) fn what_no_controller_orders_is_refused_and_the_next_order_is_done(bus: &impl TestBus) {
-    // Method: send messages to an agent by hand: parts that there are not, and a slice that begins
-    // in years, which an agent that waited for it could not be ended in. Then an ordinary load.
+    // Method: messages sent to an agent by hand: parts that do not exist, and a slice that begins
+    // in years, during which the agent could not be stopped. Then an ordinary load.
     let server = Server::start();
     let _agent = Agent::several(bus, ["a"]);
     let controller = Controller::begin(bus);
@@ -459,8 +458,8 @@ pub(crate) fn what_no_controller_orders_is_refused_and_the_next_order_is_done(bu
 }
 
 pub(crate) fn an_order_is_done_once_however_often_it_comes(bus: &impl TestBus) {
-    // Method: give one order twice, as when its response was lost; then an older one, and one
-    // of another run.
+    // Method: the same order twice, as after a lost response; then an older order, and an order of
+    // another run.
     let server = Server::start();
     let _agent = Agent::several(bus, ["a"]);
     let controller = Controller::begin(bus);

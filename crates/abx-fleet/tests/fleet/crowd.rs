@@ -13,10 +13,10 @@ use crate::server::Server;
 const AGENTS: usize = 64;
 
 pub(crate) fn agents_that_wait_come_all_at_once(bus: &impl TestBus) {
-    // Method: 64 agents wait for a controller. One comes that wants three of them, and then one
-    // that wants all: each has a slot of its own, and together they make exactly the load.
+    // Method: 64 agents wait for a controller. One controller needs three of them, and a second
+    // one needs all: each agent has a separate slot, and together they generate the exact load.
     let server = Server::start();
-    // Longer than a busy machine delays any agent.
+    // Longer than any delay of an agent on a busy machine.
     let timing = FleetTiming {
         join: Duration::from_secs(300),
         lost: Duration::from_secs(60),

@@ -1,4 +1,4 @@
-//! Controllers and agents that behave as this program never does.
+//! Controllers and agents that violate the protocol.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,8 +24,8 @@ const SHORT_JOIN: FleetTiming = FleetTiming {
 
 #[test]
 fn an_agent_joins_no_run_whose_name_leaves_its_folder() {
-    // Method: runs whose names are paths or topics, and slots that there are not; the agent
-    // requests again after each, and takes the one that is valid.
+    // Method: runs whose names are paths or topics, and slots that do not exist. The agent repeats
+    // its request after each, and accepts the valid slot.
     let bus = LocalTestBus::start();
     let server = Server::start();
     let joined = |run: &str, slot: usize, slots: usize| json!({"Joined": {"run": run, "slot": slot, "slots": slots}});
@@ -92,9 +92,9 @@ fn too_large(server: &Server) -> [(LoadPlan, &'static str); 6] {
 }
 
 #[test]
-fn loads_that_would_use_up_the_memory_of_an_agent_are_refused_with_the_limit() {
-    // Method: each quantity far beyond its limit, in a plan that is valid otherwise; then an
-    // ordinary one, whose slices have one beyond theirs.
+fn loads_that_would_exhaust_the_memory_of_an_agent_are_refused_with_the_limit() {
+    // Method: each quantity far beyond its limit, in an otherwise valid plan; then an ordinary
+    // plan with slices beyond their limits.
     let bus = LocalTestBus::start();
     let server = Server::start();
     let _agent = Agent::start(&bus, plan("a"));
@@ -143,9 +143,9 @@ fn loads_that_would_use_up_the_memory_of_an_agent_are_refused_with_the_limit() {
 }
 
 #[test]
-fn connections_that_are_opened_count_as_requests() {
-    // Method: one request in a quarter of an hour is allowed. The first connection is opened at
-    // once; closed and opened again, the second one waits.
+fn opened_connections_count_as_requests() {
+    // Method: one request per quarter of an hour is allowed. The first connection opens at once,
+    // and the second one, after a close, waits.
     let bus = LocalTestBus::start();
     let server = Server::start();
     let mut slow = plan("slow");
@@ -174,7 +174,7 @@ fn connections_that_are_opened_count_as_requests() {
 
 #[test]
 fn escape_codes_in_the_name_and_build_of_an_agent_are_printed_escaped() {
-    // Method: an agent whose name and build clear the screen and write a line of their own.
+    // Method: an agent whose name and build clear the screen and print a line.
     let bus = LocalTestBus::start();
     let mut evil = plan("\u{1b}[2J\r\nabx: fake");
     evil.build = "\u{1b}]0;x\u{7}".to_owned();
@@ -188,8 +188,8 @@ fn escape_codes_in_the_name_and_build_of_an_agent_are_printed_escaped() {
 }
 
 #[test]
-fn an_agent_of_another_protocol_hears_which_one_is_spoken() {
-    // Method: an introduction by hand, of the same build, until the controller is there.
+fn an_agent_of_another_protocol_learns_the_version_of_the_controller() {
+    // Method: an introduction sent by hand, of the same build, until the controller responds.
     let bus = LocalTestBus::start();
     let (connection, _cut) = bus.connect();
     let introduction = json!({

@@ -1,4 +1,4 @@
-//! Behaviour on every bus when an agent is lost, or its controller may not continue.
+//! Behaviour on every bus when an agent is lost, or the controller cannot continue.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -16,9 +16,9 @@ use crate::server::Server;
 use crate::until;
 
 pub(crate) fn the_others_go_on_with_their_own_parts_where_that_is_wanted(bus: &impl TestBus) {
-    // Method: cut one of three off in a slice of 30,000 requests. The others make exactly their two
-    // thirds, then and in another slice; the lost one is sent away once a message of it arrives
-    // again.
+    // Method: cut off one of three agents during a slice of 30,000 requests. The others send
+    // exactly their two thirds, in this slice and in the next. The lost agent is dismissed as soon
+    // as a message of it arrives.
     let server = Server::start();
     let agents = [("a", 0), ("b", 1), ("c", 2)].map(|(name, place)| {
         let mut agent_plan = plan(name);
@@ -66,7 +66,7 @@ pub(crate) fn the_others_go_on_with_their_own_parts_where_that_is_wanted(bus: &i
 }
 
 pub(crate) fn without_any_agent_there_is_no_load(bus: &impl TestBus) {
-    // Method: cut both agents off where the others are to continue; there are none.
+    // Method: cut off both agents of a fleet whose other agents should continue.
     let server = Server::start();
     let agents = Agent::several(bus, ["a", "b"]);
     let mut gathered = gather_so(bus, 2, SHORT, OnLoss::Continue).unwrap();
@@ -79,8 +79,8 @@ pub(crate) fn without_any_agent_there_is_no_load(bus: &impl TestBus) {
 }
 
 pub(crate) fn a_stop_before_a_slice_begins_ends_it_at_once(bus: &impl TestBus) {
-    // Method: agents are ready for a slice of five minutes when the person stops it. They are
-    // there for the next controller.
+    // Method: stop the load while agents are ready for a slice of five minutes. They are available
+    // to the next controller.
     let server = Server::start();
     let _agents = Agent::several(bus, ["a", "b"]);
     let mut gathered = gather(bus, 2);
@@ -101,8 +101,8 @@ pub(crate) fn a_stop_before_a_slice_begins_ends_it_at_once(bus: &impl TestBus) {
 }
 
 pub(crate) fn a_busy_agent_says_so_to_another_controller(bus: &impl TestBus) {
-    // Method: one agent of two is taken; the second controller wants two, learns which one is busy,
-    // and has the agent when the first one releases it.
+    // Method: one of two agents is busy. A second controller needs two, learns which agent is busy,
+    // and gets it when the first controller releases it.
     let server = Server::start();
     let _taken = Agent::several(bus, ["taken"]);
     let first = gather(bus, 1);
@@ -127,7 +127,7 @@ pub(crate) fn a_busy_agent_says_so_to_another_controller(bus: &impl TestBus) {
 }
 
 pub(crate) fn each_agents_own_pace_is_told(bus: &impl TestBus) {
-    // Method: a closed loop, and then a rate; only the rate has sends that may be late.
+    // Method: a closed loop, and then a rate; only with a rate can requests be late.
     let server = Server::start();
     let _agents = Agent::several(bus, ["a", "b"]);
     let mut fleet = gather(bus, 2).fleet;
@@ -154,8 +154,8 @@ pub(crate) fn each_agents_own_pace_is_told(bus: &impl TestBus) {
 }
 
 pub(crate) fn a_run_is_told_while_agents_make_it(bus: &impl TestBus) {
-    // Method: a slice whose intervals are reported, by two agents of which one is cut off for a
-    // while. No interval is left out, and no more is reported than was counted.
+    // Method: a slice with reported intervals, by two agents, one of which is cut off for a while.
+    // No interval is missing, and no more is reported than was counted.
     let server = Server::start();
     let agents = Agent::several(bus, ["a", "b"]);
     let mut fleet = gather(bus, 2).fleet;

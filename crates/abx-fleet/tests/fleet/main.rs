@@ -1,7 +1,7 @@
-//! A controller and its agents through their doors: one suite for every bus.
+//! A controller and its agents through their public interface: one suite for every bus.
 //!
-//! Agents run on threads of this process, each with a connection of its own that can be cut. The
-//! server counts how many requests came.
+//! Agents run on threads of this process, each with a separate connection that can be cut. The
+//! server counts the requests.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -23,22 +23,22 @@ use std::time::{Duration, Instant};
 
 use abx_fleet::Bus;
 
-/// A bus of a test's own.
+/// The bus of a test.
 pub(crate) trait TestBus: Sync {
-    /// Starts it.
+    /// Starts the bus.
     fn start() -> Self;
 
-    /// A connection to it, and a handle that cuts that.
+    /// A connection to the bus, and a handle that cuts it.
     fn connect(&self) -> (Arc<dyn Bus>, Arc<dyn Cut>);
 }
 
-/// Cuts a connection without a word to either side.
+/// Cuts a connection without notice to either side.
 pub(crate) trait Cut: Send + Sync {
-    /// Cuts it, or mends it.
+    /// Cuts or restores the connection.
     fn cut(&self, is_cut: bool);
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {

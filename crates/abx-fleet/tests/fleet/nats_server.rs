@@ -1,4 +1,4 @@
-//! A NATS server of a test's own, and links to it that can be cut.
+//! The NATS server of a test, and links to it that can be cut.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -18,7 +18,7 @@ pub(crate) struct NatsServer {
     folder: tempfile::TempDir,
 }
 
-/// Passes bytes on, unless it is cut.
+/// Forwards bytes, unless the link is cut.
 struct Link {
     is_cut: AtomicBool,
 }
@@ -62,7 +62,7 @@ impl NatsServer {
         NatsServer::run(folder, &["-c", "nats.conf"])
     }
 
-    /// A connection of one of them.
+    /// A connection of one of these users.
     pub(crate) fn connect_as(&self, user: &str) -> NatsBus {
         let path = |name: &str| self.folder.path().join(name);
         let (authority, credentials) = (path("ca.pem"), path(&format!("{user}.creds")));

@@ -1,4 +1,4 @@
-//! The permissions to publish and subscribe on a NATS server with those of [`BusSetup`].
+//! The permissions to publish and subscribe on a NATS server that [`BusSetup`] configured.
 //!
 //! [`BusSetup`]: abx_fleet::BusSetup
 
@@ -15,7 +15,7 @@ const FIRST: &str = "agent-1";
 const SECOND: &str = "agent-2";
 const WITHIN: Duration = Duration::from_secs(20);
 
-fn hears(bus: &impl Bus, subject: &str) -> (Subscription, Receiver<BusMessage>) {
+fn listen(bus: &impl Bus, subject: &str) -> (Subscription, Receiver<BusMessage>) {
     let (sender, inbox) = channel();
     (bus.subscribe(subject, sender).unwrap(), inbox)
 }
@@ -27,15 +27,14 @@ fn refusal(bus: &impl Bus) -> String {
 }
 
 #[test]
-fn who_speaks_in_the_place_of_another_is_refused() {
-    // Method: each publishes what only another user may publish, on a connection of its own, and
-    // learns the subject. A subscriber receives nothing of it: a message that is allowed comes
-    // first.
+fn publishing_in_the_name_of_another_user_is_refused() {
+    // Method: each user publishes what only another user may publish, on a separate connection,
+    // and learns the subject. The subscriber only receives a later message that is allowed.
     let server = NatsServer::secured();
     let desk = server.connect_as(CONTROLLER);
-    let heard = ["abx.v1.join.*.*", "abx.v1.run.r.beat.*.*"].map(|text| hears(&desk, text));
+    let heard = ["abx.v1.join.*.*", "abx.v1.run.r.beat.*.*"].map(|text| listen(&desk, text));
     let agent = server.connect_as(SECOND);
-    let pairs = ["abx.v1.agent.agent-2.x", "abx.v1.run.r.control"].map(|text| hears(&agent, text));
+    let pairs = ["abx.v1.agent.agent-2.x", "abx.v1.run.r.control"].map(|text| listen(&agent, text));
     // Subscriptions are there when requests of the same connection have a response.
     let asked = |bus: &dyn Bus, subject: &str| bus.request(subject, Vec::new(), WITHIN);
     assert!(asked(&desk, "abx.v1.agent.agent-2.nobody").is_err());
@@ -75,8 +74,8 @@ fn who_speaks_in_the_place_of_another_is_refused() {
 }
 
 #[test]
-fn who_listens_to_others_is_refused() {
-    // Method: each subscribes to messages for another user.
+fn subscribing_to_messages_for_another_user_is_refused() {
+    // Method: each user subscribes to messages for another user.
     let server = NatsServer::secured();
     for (user, subject) in [
         (FIRST, "abx.v1.agent.agent-2.*"),
@@ -89,7 +88,7 @@ fn who_listens_to_others_is_refused() {
         (CONTROLLER, "_INBOX.agent-1.*"),
     ] {
         let bus = server.connect_as(user);
-        let _subscription = hears(&bus, subject);
+        let _subscription = listen(&bus, subject);
         let message = refusal(&bus);
         for part in [user, subject, "Subscription"] {
             assert!(message.contains(part), "{part}: {message}");
@@ -98,12 +97,12 @@ fn who_listens_to_others_is_refused() {
 }
 
 #[test]
-fn a_reply_goes_to_who_has_asked_and_comes_once() {
-    // Method: a controller sends a request to an agent, which responds twice; the second response
-    // is one that came too late, and no reason for the agent to end.
+fn a_request_gets_one_response() {
+    // Method: a controller sends a request to an agent, which responds twice. The second response
+    // counts as late, which is no reason for the agent to end.
     let server = NatsServer::secured();
     let (desk, agent) = (server.connect_as(CONTROLLER), server.connect_as(FIRST));
-    let (_orders, inbox) = hears(&agent, "abx.v1.agent.agent-1.x");
+    let (_orders, inbox) = listen(&agent, "abx.v1.agent.agent-1.x");
     std::thread::scope(|scope| {
         let asked = scope.spawn(|| {
             // The subscription may come later than the first question.

@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     requests: Arc<AtomicU64>,
-    /// The first lines of requests since they were last taken.
+    /// The first lines of the requests since the last call of `take_lines`.
     lines: Arc<Mutex<Vec<Vec<u8>>>>,
     connections: Arc<AtomicU64>,
 }
@@ -53,17 +53,17 @@ impl Server {
         std::mem::take(&mut *self.lines.lock().unwrap())
     }
 
-    /// Requests that it has responded to.
+    /// The number of requests with a response.
     pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::SeqCst)
     }
 
-    /// Connections that are open.
+    /// The number of open connections.
     pub(crate) fn connections(&self) -> u64 {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// GET with keep-alive and every body compared.
+    /// A load of GET requests with keep-alive, in which every body is verified.
     pub(crate) fn load(&self, connections: u32) -> LoadPlan {
         LoadPlan {
             options: LoadOptions {

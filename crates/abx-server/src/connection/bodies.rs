@@ -1,5 +1,5 @@
-//! Bodies of responses on the streams of one connection, each in its turn and as far as the
-//! client has room.
+//! The bodies of responses on the streams of one connection, sent in turns as far as flow control
+//! allows.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,18 +9,18 @@ use abx_wire::http2::{ResponseHead, Server};
 
 use crate::content::{PlannedResponse, ResponseBody, ServedContent, read_part};
 
-/// Answers whose bodies are not sent to their ends.
+/// The bodies that are not completely sent.
 #[derive(Debug, Default)]
 pub(crate) struct Bodies(VecDeque<StreamBody>);
 
-/// The rest of one.
+/// The rest of a body.
 #[derive(Debug)]
 struct StreamBody {
     stream: u32,
     source: BodySource,
     /// Bytes that are still to be sent.
     left: u64,
-    /// The stream is reset behind them.
+    /// Whether the stream is reset after these bytes.
     is_cut: bool,
 }
 
@@ -36,17 +36,16 @@ enum BodySource {
 enum BodyTurn {
     Over,
     Sent,
-    /// The client has no room.
+    /// Flow control allows no more.
     Blocked,
 }
 
 impl Bodies {
-    /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Writes the head of a response, and what may be sent of its body in one frame.
+    /// Writes the head of a response, and the first frame of its body if possible.
     pub(crate) fn begin(
         &mut self,
         stream: u32,
@@ -72,7 +71,7 @@ impl Bodies {
         }
     }
 
-    /// Sends of all of them in turns, until there is no room, or enough to send at once.
+    /// Writes frames of all bodies in turns, until there is no room or enough to send at once.
     pub(crate) fn send(&mut self, server: &mut Server, site: &ServedContent, out: &mut Vec<u8>) {
         let mut blocked = 0;
         while blocked < self.0.len() && out.len() < OUT_BYTES_ENOUGH && server.room_of_all() > 0 {
@@ -91,7 +90,7 @@ impl Bodies {
         }
     }
 
-    /// Nothing more is to be sent on a stream.
+    /// Drops the body of a stream.
     pub(crate) fn forget(&mut self, stream: u32) {
         self.0.retain(|body| body.stream != stream);
     }
@@ -108,9 +107,7 @@ impl StreamBody {
                 let end = bytes;
                 (bytes as u64, BodySource::Page { is_changed, end })
             }
-            ResponseBody::File(found_file) => {
-                (found_file.bytes, BodySource::File(found_file.part()))
-            }
+            ResponseBody::File(file) => (file.bytes, BodySource::File(file.part())),
         };
         Some(StreamBody {
             stream,
@@ -129,7 +126,7 @@ impl StreamBody {
         let is_last = length as u64 == self.left;
         let ends = is_last && !self.is_cut;
         if length > 0 && self.send(length, ends, server, site, out).is_err() {
-            // A file that became shorter than its head announced.
+            // The file has become shorter than the head announced.
             server.give_up(self.stream, out);
             return BodyTurn::Over;
         }
@@ -170,8 +167,8 @@ impl StreamBody {
     }
 }
 
-/// The longest frame that every client takes.
+/// The longest frame that every client accepts.
 const FRAME_BYTES: usize = 16 * 1024;
 
-/// So many bytes to send that further bodies wait.
+/// With this many bytes to send, further bodies wait.
 pub(super) const OUT_BYTES_ENOUGH: usize = 64 * 1024;

@@ -20,7 +20,7 @@ use crate::websocket::session::{
     LISTENER_BYTES_MAX, SessionInput, UpgradeRequest, WebSocketSession, response_count,
 };
 
-/// A client's socket, and where the session with it stands.
+/// A client's socket, and the state of the session with it.
 pub(crate) struct Connection {
     pub(crate) socket: Arc<Socket>,
     tls: Option<Box<TlsStream>>,
@@ -30,21 +30,21 @@ pub(crate) struct Connection {
     pub(super) http2: Option<Box<Http2Session>>,
     /// The request in progress, once its head is read.
     plan: Option<Plan>,
-    /// What it wishes for beside the content.
+    /// What the request asks for instead of the content.
     wish: Option<UpgradeRequest>,
     /// The WebSocket that the connection has become.
     session: Option<Box<WebSocketSession>>,
-    /// Bytes that were read and belong to requests not yet looked at.
+    /// Bytes that were read and belong to later requests.
     pub(super) unread: Vec<u8>,
     /// Bytes to send, of which the first `sent` are sent; then the tail.
     pub(crate) out: Vec<u8>,
     pub(super) sent: usize,
-    /// Where in `out` one send ends and the next begins, if not at the end.
+    /// Where in `out` a send must end, if not at the end.
     pause_at: Option<usize>,
     pub(super) tail: Tail,
-    /// How a file fares that a ring sends.
+    /// The state of a file that a ring sends.
     pub(crate) ring_transfer: RingTransfer,
-    /// When the response to a request or message is due, while it waits.
+    /// When the response to a request or message is due, if it is delayed.
     pub(crate) due: Option<Nanos>,
     phase: ConnectionPhase,
     /// Calls on the socket block until they have a result.
@@ -85,7 +85,7 @@ impl Connection {
         }
     }
 
-    /// A connection whose socket waits by itself: it always tries to read.
+    /// A connection whose socket blocks, so that it always tries to read.
     pub(crate) fn blocking(accepted: AcceptedConnection) -> Connection {
         Connection {
             is_blocking: true,
@@ -103,7 +103,7 @@ impl Connection {
         }
     }
 
-    /// The wait for bytes or for room is over.
+    /// Continues after a wait for bytes or for room.
     pub(crate) fn wake(&mut self) {
         self.is_readable |= !self.is_full;
         self.is_full = false;
@@ -119,10 +119,10 @@ impl Connection {
             && self
                 .http2
                 .as_ref()
-                .is_none_or(|http2_session| http2_session.is_at_rest())
+                .is_none_or(|session| session.is_at_rest())
     }
 
-    /// Whether bytes are there that were not processed.
+    /// Whether there may be unprocessed bytes.
     pub(crate) fn has_more(&self) -> bool {
         !self.unread.is_empty() || self.is_readable
     }
@@ -162,7 +162,7 @@ impl Connection {
         self.take_more(number, context)
     }
 
-    /// Takes what was read before, or else reads, or waits until that can be done.
+    /// Processes bytes that were read before, otherwise reads or waits.
     pub(super) fn take_more(&mut self, number: usize, context: &mut Context) -> TurnStep {
         match (self.unread.is_empty(), self.is_readable) {
             (false, _) => self.take_unread(number, context),
@@ -219,7 +219,7 @@ impl Connection {
         let step = match tls::receive(&self.socket, self.tls.as_deref_mut(), &mut buffer) {
             Ok((0, _)) => TurnStep::Close,
             Ok((received, may_have_more)) => {
-                // After a short read the next bytes come with an event, but not the end.
+                // After a short read, an event reports the next bytes, but not the end.
                 self.is_readable = may_have_more || self.has_ended || self.is_blocking;
                 if self.phase == ConnectionPhase::Open {
                     let used = self.take(&mut buffer[..received], number, context);
@@ -244,7 +244,7 @@ impl Connection {
             .is_some_and(|tls| tls.has_pending_records())
     }
 
-    /// Responds to `bytes` as far as possible, and returns how many bytes that took.
+    /// Processes `bytes` as far as possible, and returns the number of bytes used.
     fn take(&mut self, bytes: &mut [u8], number: usize, context: &mut Context) -> usize {
         if let Some(first) = self.choice.look(bytes, self.tls.as_deref()) {
             return self.take_first(first, bytes, number, context);
@@ -256,7 +256,7 @@ impl Connection {
         }
     }
 
-    /// Takes the bytes that show which protocol is used, and all after them.
+    /// Processes the bytes that show which protocol is used, and all later ones.
     fn take_first(
         &mut self,
         first: FirstBytes,
@@ -280,7 +280,7 @@ impl Connection {
         }
     }
 
-    /// Responds to requests in `bytes` as far as possible, and returns how many bytes that took.
+    /// Responds to requests in `bytes` as far as possible, and returns the number of bytes used.
     fn take_requests(&mut self, bytes: &[u8], number: usize, context: &mut Context) -> usize {
         let mut input = bytes;
         while let Some(event) = self.requests.receive(&mut input) {
@@ -308,7 +308,7 @@ impl Connection {
                 ServerEvent::Failed(_) => {
                     response_malformed(&mut self.out);
                     self.phase = ConnectionPhase::Closing;
-                    // More may still come: end softly in any case.
+                    // More may still arrive: close gracefully in any case.
                     self.is_readable = true;
                     break;
                 }
@@ -317,7 +317,7 @@ impl Connection {
         bytes.len() - input.len()
     }
 
-    /// Responds to messages in `bytes` as far as possible, and returns how many bytes that took.
+    /// Responds to messages in `bytes` as far as possible, and returns the number of bytes used.
     fn take_messages(&mut self, bytes: &mut [u8], number: usize, context: &mut Context) -> usize {
         let total = bytes.len();
         let mut input = bytes;
@@ -340,7 +340,7 @@ impl Connection {
         total - input.len()
     }
 
-    /// Answers a whole request or message, or has its response wait.
+    /// Responds to a complete request or message, or delays its response.
     fn take_whole(&mut self, number: usize, context: &mut Context) {
         context.pay_costs();
         match context.injector.delay() {
@@ -353,7 +353,7 @@ impl Connection {
         }
     }
 
-    /// Answers what was due now.
+    /// Sends a response that is now due.
     pub(crate) fn response_due(&mut self, number: usize, context: &mut Context) {
         if self.http2.is_some() {
             return self.response_due_streams(context);
@@ -372,7 +372,7 @@ impl Connection {
         context.responded += 1;
         let plan = self.plan.take().expect("a request has a head");
         let injected = context.injector.draw();
-        // A handshake that is to go wrong gets the wrong response of the content.
+        // A handshake with an injected fault gets the faulty response of the content.
         if let Some(wish) = self.wish.take()
             && injected == InjectedFault::None
         {
@@ -408,7 +408,7 @@ impl Connection {
         }
     }
 
-    /// The WebSocket, if there is one, is over: nothing more is received or sent.
+    /// Ends the WebSocket, if there is one: nothing more is received or sent.
     pub(crate) fn leave(&mut self, number: usize, context: &mut Context) {
         let Some(session) = self.session.take() else {
             return;
@@ -419,7 +419,7 @@ impl Connection {
         self.hang_up();
     }
 
-    /// Takes messages of the room, and returns whether the connection stays in it.
+    /// Queues messages of the room, and returns whether the connection stays in it.
     pub(crate) fn queue_frames(&mut self, frames: &[u8]) -> bool {
         let session = self.session.as_mut();
         let session = session.expect("members of a room have a WebSocket");
@@ -429,7 +429,7 @@ impl Connection {
             self.hang_up();
             return false;
         }
-        // What is sent must not pile up while the rest never ends.
+        // Sent bytes must not accumulate while there is always something left to send.
         if self.sent > self.out.len() / 2 {
             self.out.drain(..self.sent);
             self.sent = 0;
@@ -438,7 +438,7 @@ impl Connection {
         true
     }
 
-    /// Ends the connection when all is sent, softly: the client may still be sending.
+    /// Ends the connection gracefully after all is sent, because the client may still be sending.
     pub(super) fn hang_up(&mut self) {
         self.phase = ConnectionPhase::Closing;
         self.http2 = None;
@@ -446,7 +446,7 @@ impl Connection {
         self.is_readable = true;
     }
 
-    /// All is sent: ends the connection, softly where the client may still be sending.
+    /// Ends the connection after all is sent, gracefully if the client may still be sending.
     fn end(&mut self) -> TurnStep {
         if let Some(tls) = &mut self.tls
             && tls.send_close_notify()
@@ -478,7 +478,7 @@ mod tests {
     use super::*;
     use crate::config::WebSocketSupport;
 
-    /// A member of a room; its socket is never used.
+    /// A member of a room, whose socket is never used.
     fn member() -> Connection {
         let address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
         let socket = Socket::listen(
@@ -507,9 +507,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_does_not_pile_up_while_more_is_said() {
-        // Method: a member that is always two thirds behind: each time 300 bytes
-        // come, all but the last 200 of them are sent.
+    fn sent_bytes_do_not_accumulate_while_messages_arrive() {
+        // Method: a member that is always two thirds of a message behind: for each 300 bytes, all
+        // but the last 200 are sent.
         let mut member = member();
         for _ in 0..10_000 {
             let waiting = member.out.len() - member.sent;
@@ -522,8 +522,7 @@ mod tests {
 
     #[test]
     fn a_member_is_given_up_when_more_than_the_limit_waits() {
-        // Method: exactly the limit waits, then one byte more; the close comes
-        // last, and nothing behind it.
+        // Method: exactly the limit waits, then more. The close is the last frame.
         let mut member = member();
         assert!(member.queue_frames(&vec![7; LISTENER_BYTES_MAX]));
         assert!(member.queue_frames(b"\x82\0"));

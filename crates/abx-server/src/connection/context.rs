@@ -1,4 +1,4 @@
-//! What connections need of the thread that serves them.
+//! What connections need from the thread that serves them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ pub(crate) struct Context {
     pub(crate) due: VecDeque<(Nanos, usize)>,
     /// Room for one read, shared because nothing stays in it.
     pub(crate) buffer: Vec<u8>,
-    /// What sends files, where that is a ring.
+    /// The ring that sends files, if one does.
     pub(crate) ring: Option<FileRing>,
     pub(crate) batch: Batch,
-    /// How many requests and messages got a response.
+    /// The number of requests and messages with a response.
     pub(crate) responded: u64,
-    /// Whether connections are to end with their next response, since others wait.
+    /// Whether connections end after their next response, because others wait.
     pub(crate) makes_room: bool,
     ending: Ending,
 }
@@ -35,13 +35,13 @@ pub(crate) struct Context {
 /// How many requests are handled before the first of their responses is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Batch {
-    /// As many as came together.
+    /// All requests that arrived together.
     All,
     One,
 }
 
 impl Context {
-    /// What a server's only thread needs, with room to read so many bytes at once.
+    /// The context of a server's only thread, with a buffer of this size.
     pub(crate) fn new(
         config: &ServerConfig,
         site: ServedContent,
@@ -68,7 +68,7 @@ impl Context {
         })
     }
 
-    /// The same for one more thread, with faults that are drawn by its number.
+    /// The context of another thread, whose number determines its random faults.
     pub(crate) fn for_thread(&self, number: u64) -> Context {
         Context {
             site: Arc::clone(&self.site),
@@ -86,14 +86,14 @@ impl Context {
         }
     }
 
-    /// Does what each request costs on purpose, before its response.
+    /// Pays the planted costs of a request, before its response.
     pub(crate) fn pay_costs(&mut self) {
         self.injector.stall();
         let injector = &self.injector;
         self.costs.pay(|| injector.work());
     }
 
-    /// Whether a connection is to be closed behind the response to its next request.
+    /// Whether connections close after the response to their next request.
     pub(crate) fn is_last_request(&self) -> bool {
         self.makes_room || self.ending.has_come()
     }

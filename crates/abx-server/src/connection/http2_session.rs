@@ -1,4 +1,4 @@
-//! What HTTP/2 keeps of a connection.
+//! The HTTP/2 state of a connection.
 
 use std::collections::VecDeque;
 
@@ -12,21 +12,21 @@ use crate::content::Plan;
 #[derive(Debug)]
 pub(super) struct Http2Session {
     pub(super) server: Server,
-    /// Requests whose heads came, and that are not whole.
+    /// Incomplete requests whose heads have arrived.
     pub(super) open_requests: Vec<(u32, Plan)>,
-    /// Requests whose responses wait for their time, which is the same wait for all.
+    /// Requests with delayed responses. The delay is the same for all, so they are in order.
     pub(super) waiting: VecDeque<(Nanos, u32, Plan)>,
     pub(super) bodies: Bodies,
-    /// A part of bodies was sent, so that it is time to read.
+    /// Whether to read next, because a part of the bodies was sent.
     pub(super) reads_next: bool,
 }
 
 impl Http2Session {
-    /// Begins behind so many bytes of the client's preface.
+    /// Begins after this number of bytes of the client's preface.
     pub(super) fn begin(matched: usize, out: &mut Vec<u8>) -> Http2Session {
         let mut server = Server::open(out);
         let event = server.receive(&mut &PREFACE[..matched], out);
-        debug_assert!(event.is_none(), "nothing is asked by the preface");
+        debug_assert!(event.is_none(), "the preface contains no request");
         Http2Session {
             server,
             open_requests: Vec::new(),
@@ -36,7 +36,7 @@ impl Http2Session {
         }
     }
 
-    /// Whether no response is under way.
+    /// Whether no response is being sent.
     pub(super) fn is_at_rest(&self) -> bool {
         self.bodies.is_empty()
     }

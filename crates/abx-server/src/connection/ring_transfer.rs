@@ -8,7 +8,7 @@ use super::state::{RingTransfer, TurnStep};
 use crate::content::Tail;
 
 impl Connection {
-    /// What the connection does as long as a ring sends for it; `None` when none does.
+    /// The step of a connection for which a ring sends a file; `None` if no ring does.
     pub(super) fn step_of_ring_transfer(
         &mut self,
         number: usize,
@@ -29,12 +29,12 @@ impl Connection {
     /// Has the ring send the part that is due, or continue it.
     fn hand_over(&mut self, number: usize, context: &mut Context) -> TurnStep {
         let Some(ring) = &mut context.ring else {
-            unreachable!("the tail of a ring is planned only where there is one");
+            unreachable!("the tail of a ring is only planned with a ring");
         };
-        // SUBTLE: Room that an event reports from here on is new, even if the
-        // event is seen before the ring reports that there was none.
+        // SUBTLE: An event from here on reports new room, even if it is seen before the ring
+        // reports that there was none.
         self.is_full = true;
-        let given = match std::mem::replace(&mut self.tail, Tail::None) {
+        let started = match std::mem::replace(&mut self.tail, Tail::None) {
             Tail::Uring(part) => {
                 self.out.drain(..std::mem::take(&mut self.sent));
                 let out = std::mem::take(&mut self.out);
@@ -42,7 +42,7 @@ impl Connection {
             }
             _ => ring.resume(number),
         };
-        match given {
+        match started {
             Ok(()) => {
                 self.ring_transfer = RingTransfer::UnderWay;
                 TurnStep::Wait

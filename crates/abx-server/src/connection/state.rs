@@ -1,18 +1,18 @@
-//! What a connection is about, and what it does next.
+//! The phases, waits and steps of a connection.
 
 use abx_sys::Nanos;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConnectionPhase {
     Open,
-    /// All but what is to be sent is over.
+    /// Only sending remains.
     Closing,
-    /// All is sent and the end announced; bytes still coming are discarded. A plain
-    /// close would respond to them with a reset, which may destroy the response.
+    /// All is sent and the end is announced; later bytes are discarded. A plain close would respond
+    /// to them with a reset, which may destroy the response.
     DrainingClose,
 }
 
-/// What a connection waits for that can take no step.
+/// What a connection waits for if no step is possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConnectionWait {
     Bytes,
@@ -27,13 +27,13 @@ pub(crate) enum TurnStep {
     Close,
 }
 
-/// How a connection's file fares in the ring.
+/// The state of a connection's file in the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RingTransfer {
-    /// The ring has nothing of this connection's.
+    /// The ring has no file of this connection.
     None,
-    /// The ring reads or sends. The connection waits, and is not closed, since
-    /// its number is the ring's name for it.
+    /// The ring reads or sends. The connection waits, and is not closed, because the ring
+    /// identifies it by its number.
     UnderWay,
     /// The ring waits for room in the socket.
     Full,

@@ -1,7 +1,7 @@
 //! A connection that uses HTTP/2: the requests on its streams, and their responses.
 //!
-//! It reads between two sends of bodies, even while much of them is left, since streams may be
-//! given up and others begun meanwhile.
+//! It reads between two sends of bodies, even if much of them is left, because the client may have
+//! cancelled streams and begun others.
 
 use abx_sys::Nanos;
 use abx_wire::http2::RequestEvent;
@@ -13,7 +13,7 @@ use super::http2_session::Http2Session;
 use super::state::TurnStep;
 
 impl Connection {
-    /// Takes frames from `bytes` as far as possible, and returns how many bytes that took.
+    /// Processes frames in `bytes` as far as possible, and returns the number of bytes used.
     pub(super) fn take_frames(
         &mut self,
         bytes: &[u8],
@@ -39,7 +39,7 @@ impl Connection {
                 }
                 RequestEvent::Done { stream } => {
                     self.take_stream(&mut session, stream, number, context);
-                    // SUBTLE: Not behind a head, whose end the session may already know of.
+                    // SUBTLE: Not after a head, whose end the session may already have seen.
                     if context.batch == Batch::One || self.out.len() >= OUT_BYTES_ENOUGH {
                         break;
                     }
@@ -78,7 +78,7 @@ impl Connection {
         self.due = session.next_due();
     }
 
-    /// Answers the requests that are due now.
+    /// Responds to the requests that are now due.
     pub(super) fn response_due_streams(&mut self, context: &mut Context) {
         let (Some(session), Some(now)) = (&mut self.http2, self.due) else {
             return;
@@ -92,15 +92,15 @@ impl Connection {
         self.due = session.next_due();
     }
 
-    /// What a connection with streams does when all that was written is sent; `None` when it is
-    /// as any other.
+    /// The step of a connection with streams after all written bytes are sent; `None` for a
+    /// connection without streams.
     pub(super) fn step_of_streams(
         &mut self,
         number: usize,
         context: &mut Context,
     ) -> Option<TurnStep> {
         let session = self.http2.as_mut()?;
-        // A call that waits for bytes would hold up what can be sent.
+        // A blocking read would delay bodies that can be sent.
         let may_read = !self.unread.is_empty() || self.is_readable && !self.is_blocking;
         if may_read && std::mem::take(&mut session.reads_next) {
             return Some(self.take_more(number, context));

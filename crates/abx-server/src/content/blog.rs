@@ -1,7 +1,7 @@
-//! A page that is made for each request: rows of a database, through a template.
+//! A page that is rendered for each request, from rows of a database and a template.
 //!
-//! What an application does where a fixed page would only measure the server: a query with
-//! SQLite, and a page rendered from what it gives.
+//! It stands for the work of an application, while a fixed page only measures the server: an
+//! SQLite query, and a page rendered from its result.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -14,15 +14,14 @@ use crate::config::BlogError;
 /// The blog: its table and its template.
 #[derive(Debug)]
 pub(crate) struct Blog {
-    /// Idle connections to the database, which threads take in turns.
+    /// Idle connections to the database, which threads share.
     spare: Mutex<Vec<Connection>>,
     is_spare: Condvar,
     template: Environment<'static>,
 }
 
 impl Blog {
-    /// Makes the table with so many rows, in the memory of this process: a file would outlive a
-    /// process that a signal ends.
+    /// Creates the table in memory, because a file would outlive a process that a signal ends.
     pub(crate) fn open(rows: u32) -> Result<Blog, BlogError> {
         let database = memory_database();
         let mut writer = Connection::open(&database)?;
@@ -46,8 +45,9 @@ impl Blog {
             read_rows(&connection)?;
             Ok(connection)
         };
-        let spare = (0..CONNECTIONS).map(open);
-        let spare = spare.collect::<Result<_, BlogError>>()?;
+        let spare: Vec<_> = (0..CONNECTIONS)
+            .map(open)
+            .collect::<Result<_, BlogError>>()?;
         let mut template = Environment::new();
         template.add_template(PAGE, include_str!("blog.html"))?;
         Ok(Blog {
@@ -57,7 +57,7 @@ impl Blog {
         })
     }
 
-    /// The page as it is now.
+    /// Renders the page.
     pub(crate) fn page(&self) -> Result<String, BlogError> {
         let connection = self.take();
         let rows = read_rows(&connection);
@@ -89,13 +89,13 @@ impl Blog {
     }
 }
 
-/// A new database that all connections of this process can share, as an address for SQLite.
+/// The address of a new database that all connections of this process can share.
 ///
 /// SUBTLE: `cache=shared` would let only one connection read at a time. The file system `memdb`
-/// gives each connection a cache and locks of its own, as files have, if the name starts with `/`.
+/// gives each connection a separate cache and locks, as for files, if the name starts with `/`.
 fn memory_database() -> String {
-    static MADE: AtomicU64 = AtomicU64::new(0);
-    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("file:/blog-{number}?vfs=memdb")
 }
 
@@ -107,13 +107,13 @@ fn read_rows(connection: &Connection) -> Result<Vec<Row>, rusqlite::Error> {
     rows.collect()
 }
 
-/// The template's name; its ending has what it shows escaped.
+/// The template's name, whose ending enables HTML escaping.
 const PAGE: &str = "index.html";
 
-/// How many threads can read at once; more wait for one another.
+/// How many threads can read at once; others wait.
 const CONNECTIONS: usize = 20;
 
-/// Has SQLite read an address instead of the name of a file.
+/// Makes SQLite accept an address instead of a file name.
 const URI: OpenFlags = OpenFlags::SQLITE_OPEN_URI;
 
 #[cfg(test)]
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_page_of_an_empty_table_has_421_bytes_and_rows_make_it_longer() {
-        // Method: no row and three; each row is there, and the page is the same each time.
+        // Method: no row, and three; each row is in the page, and the page is always the same.
         let empty = Blog::open(0).unwrap();
         assert_eq!(empty.page().unwrap().len(), 421);
         let blog = Blog::open(3).unwrap();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn more_readers_than_connections_wait_and_are_served() {
+    fn readers_without_a_connection_wait_for_one() {
         // Method: three times as many threads as there are connections, twice each.
         let blog = Blog::open(1).unwrap();
         std::thread::scope(|scope| {

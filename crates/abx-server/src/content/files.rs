@@ -1,5 +1,4 @@
-//! Files below a directory: which one a target names, and what is still to be
-//! sent of it.
+//! Files below a directory: finding the file that a target names, and sending it in pieces.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,7 +10,7 @@ use rustix::io::{Errno, pread};
 
 use crate::config::SendMethod;
 
-/// A directory, open, and how its files are sent.
+/// An open directory, and how its files are sent.
 #[derive(Debug)]
 pub(crate) struct Folder {
     directory: OwnedFd,
@@ -27,7 +26,7 @@ pub(crate) struct FoundFile {
 }
 
 impl FoundFile {
-    /// All of it, to be sent.
+    /// The whole file as a part to send.
     pub(crate) fn part(self) -> FilePart {
         FilePart {
             file: self.file,
@@ -38,11 +37,11 @@ impl FoundFile {
 }
 
 impl Folder {
-    /// Opens a directory, and tries that the kernel keeps us below it.
+    /// Opens a directory, and checks that the kernel can confine paths to it.
     pub(crate) fn open(root: &Path, sending: SendMethod) -> Result<Folder, Errno> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(root, flags, Mode::empty())?;
-        // One trial, so that a kernel without this call is found out now.
+        // A trial, so that a kernel without this call is detected now.
         open_below(&directory, b".")?;
         Ok(Folder { directory, sending })
     }
@@ -57,8 +56,7 @@ impl Folder {
             return Err(Errno::NOENT);
         }
         if self.sending == SendMethod::Uring {
-            // SUBTLE: With NONBLOCK, io_uring returns EAGAIN if a read would have to
-            // wait for the disk.
+            // SUBTLE: With NONBLOCK, io_uring returns EAGAIN if a read would wait for the disk.
             fcntl_setfl(&file, OFlags::empty())?;
         }
         Ok(FoundFile {
@@ -79,12 +77,12 @@ pub(crate) fn send_piece(part: &mut FilePart, socket: impl AsFd) -> io::Result<(
     Ok(())
 }
 
-/// Reads the next piece of a file behind the bytes in `out`.
+/// Appends the next piece of a file to `out`.
 pub(crate) fn read_piece(part: &mut FilePart, out: &mut Vec<u8>) -> io::Result<()> {
     let wanted = part.left.min(READ_BYTES_MAX as u64);
     out.reserve_exact(usize::try_from(wanted).expect("it was capped"));
     let start = out.len();
-    // What the buffer has room for beyond that is taken along.
+    // The buffer may have more room, which is used, too.
     let spare = rustix::buffer::spare_capacity(out);
     let read = whole_or_ended(pread(&part.file, spare, part.offset)?)?.min(part.left);
     // A file that has grown must not be longer than its head announced.
@@ -94,7 +92,7 @@ pub(crate) fn read_piece(part: &mut FilePart, out: &mut Vec<u8>) -> io::Result<(
     Ok(())
 }
 
-/// Reads the next bytes of a file, as many as there is room for.
+/// Fills `room` with the next bytes of a file.
 pub(crate) fn read_part(part: &mut FilePart, room: &mut [u8]) -> io::Result<()> {
     let mut filled = 0;
     while filled < room.len() {
@@ -107,7 +105,7 @@ pub(crate) fn read_part(part: &mut FilePart, room: &mut [u8]) -> io::Result<()> 
     Ok(())
 }
 
-/// A file that became shorter than its head announced: only a close is honest.
+/// An error if the file has become shorter than the head announced: then the connection must close.
 fn whole_or_ended(bytes: usize) -> io::Result<u64> {
     match bytes {
         0 => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -115,7 +113,7 @@ fn whole_or_ended(bytes: usize) -> io::Result<u64> {
     }
 }
 
-/// Opens for reading; the kernel itself refuses every way out of `root`, links included.
+/// Opens a file for reading; the kernel refuses every path out of `root`, including links.
 fn open_below(root: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
     // Without NONBLOCK, opening a named pipe would wait for its writer.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -125,9 +123,9 @@ fn open_below(root: &OwnedFd, path: &[u8]) -> Result<OwnedFd, Errno> {
 
 /// The path below the root that a target names, with `index.html` for a directory.
 ///
-/// `None` for what no file can have: `..`, a zero byte, a broken escape, too long a name.
+/// `None` for paths that are never served: with `..`, a zero byte, a broken escape, or too long.
 fn decode_path<'a>(target: &str, room: &'a mut [u8; PATH_BYTES_MAX]) -> Option<&'a [u8]> {
-    // The target may be a whole URL.
+    // The target may be a complete URL.
     let target = match target.split_once("://") {
         Some((scheme, rest)) if !scheme.starts_with('/') => &rest[rest.find('/')?..],
         _ => target,
@@ -149,8 +147,8 @@ fn decode_path<'a>(target: &str, room: &'a mut [u8; PATH_BYTES_MAX]) -> Option<&
         length = end;
     }
     let path = &room[..length];
-    let has_way_up = path.split(|byte| *byte == b'/').any(|name| name == b"..");
-    (!has_way_up && !path.contains(&0)).then_some(path)
+    let has_parent = path.split(|byte| *byte == b'/').any(|name| name == b"..");
+    (!has_parent && !path.contains(&0)).then_some(path)
 }
 
 fn hex_digit(byte: u8) -> Option<u8> {
@@ -182,13 +180,13 @@ fn content_type(path: &[u8]) -> &'static str {
 
 const INDEX: &[u8] = b"index.html";
 
-/// The longest path that the kernel takes.
+/// The longest path that the kernel accepts.
 const PATH_BYTES_MAX: usize = 4096;
 
-/// The most that sendfile sends at once, so that one fast reader does not hold up the others.
+/// The most bytes per sendfile call, so that one fast reader does not delay others.
 const SENDFILE_BYTES_MAX: usize = 256 * 1024;
 
-/// Room for what is read of a file at once, in bytes: as much as the ring has.
+/// The most bytes of a file per read: as many as in the ring.
 pub(crate) const READ_BYTES_MAX: usize = abx_sys::FILE_PIECE_BYTES_MAX;
 
 #[cfg(test)]
@@ -196,8 +194,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_names_a_path_below_the_root_or_nothing() {
-        // Method: plain, escaped, whole URLs and indexes; then every way up or out.
+    fn a_target_only_names_paths_below_the_root() {
+        // Method: plain and escaped paths, URLs and directories; then all ways out of the root.
         let cases = [
             ("/a/b.txt?c=d", "a/b.txt"),
             ("/%61%2F%2e%62", "a/.b"),

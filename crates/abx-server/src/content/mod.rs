@@ -1,8 +1,8 @@
-//! The content: one page from memory, or files below a directory; also a blog, and
-//! a path that crashes the process.
+//! The content: one page from memory, or files below a directory; also a blog, and a path that
+//! crashes the process.
 //!
-//! A response is made in two steps: a [`Plan`] when the request's head is read,
-//! then bytes when it is due. All models share them.
+//! A response is created in two steps, for all models: a [`Plan`] after the request's head is read,
+//! and the bytes when the response is due.
 
 mod blog;
 mod files;

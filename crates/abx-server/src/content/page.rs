@@ -1,4 +1,4 @@
-//! The page, right and wrong.
+//! The page, correct and with one byte changed.
 
 use super::tail::Tail;
 use crate::faults::InjectedFault;
@@ -6,7 +6,7 @@ use crate::faults::InjectedFault;
 #[derive(Debug)]
 pub(super) struct PageResponses {
     pub(super) bytes: Vec<u8>,
-    /// The same with one byte changed; empty if never requested.
+    /// The page with one byte changed; empty if no fault needs it.
     changed: Vec<u8>,
     pub(super) content_type: &'static str,
 }
@@ -14,7 +14,7 @@ pub(super) struct PageResponses {
 impl PageResponses {
     pub(super) fn new(bytes: Option<u64>, needs_changed: bool) -> PageResponses {
         let (bytes, content_type) = match bytes {
-            None => (USUAL_PAGE.to_vec(), "text/html"),
+            None => (DEFAULT_PAGE.to_vec(), "text/html"),
             Some(length) => {
                 let length = usize::try_from(length).expect("the page's length was checked");
                 let bytes = PATTERN.iter().copied().cycle().take(length).collect();
@@ -42,7 +42,7 @@ impl PageResponses {
         }
     }
 
-    /// The length that the head announces, and the length that is sent.
+    /// The announced length, and the length that is sent.
     pub(super) fn lengths(&self, injected: InjectedFault) -> (usize, usize) {
         let length = self.bytes.len();
         match injected {
@@ -54,7 +54,7 @@ impl PageResponses {
         }
     }
 
-    /// Writes what belongs into one segment with the head, and gives the rest as a tail.
+    /// Writes the bytes that are sent together with the head, and returns the rest as a tail.
     pub(super) fn write(&self, is_changed: bool, length: usize, out: &mut Vec<u8>) -> Tail {
         let start = length.min(INLINE_BYTES_MAX);
         out.extend_from_slice(&self.copy(is_changed)[..start]);
@@ -69,12 +69,12 @@ impl PageResponses {
     }
 }
 
-/// The usual page: small, so that a load measures the server and not the copying.
-const USUAL_PAGE: &[u8; 87] =
+/// The default page: small, so that a load measures the server, not copying.
+const DEFAULT_PAGE: &[u8; 87] =
     b"<!doctype html><title>abx</title><p>A page to be measured: always the same, never big.\n";
 
-/// What a page of a chosen length repeats.
+/// The pattern that a page of a chosen length repeats.
 const PATTERN: &[u8; 64] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-\n";
 
-/// How much of a page goes into the buffer of the head.
+/// The most bytes of a page that share a buffer with the head.
 const INLINE_BYTES_MAX: usize = 16 * 1024;

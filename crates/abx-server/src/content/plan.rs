@@ -18,7 +18,7 @@ pub(super) enum FoundContent {
     File(FoundFile),
     Blog,
     Crash,
-    /// Nothing: an error with this status.
+    /// An error with this status.
     Refused(u16),
 }
 

@@ -9,21 +9,21 @@ use super::tail::Tail;
 #[derive(Debug)]
 pub(crate) struct PlannedResponse {
     pub(crate) status: u16,
-    /// The length that its head announces.
+    /// The announced length.
     pub(crate) content_length: u64,
     pub(crate) content_type: &'static str,
     pub(crate) body: ResponseBody,
-    /// The body ends before its announced length.
+    /// Whether the body ends before its announced length.
     pub(crate) is_cut: bool,
 }
 
-/// Where the bytes of a body are.
+/// The source of a body's bytes.
 #[derive(Debug)]
 pub(crate) enum ResponseBody {
     None,
     Fixed(&'static [u8]),
     Rendered(String),
-    /// So many bytes of the page, right or changed.
+    /// The first bytes of the page, correct or changed.
     Page {
         is_changed: bool,
         bytes: usize,
@@ -32,15 +32,15 @@ pub(crate) enum ResponseBody {
     File(FoundFile),
 }
 
-/// A response, except for the bytes that were written out.
+/// The rest of a response after the bytes that were written.
 #[derive(Debug)]
 pub(crate) struct PreparedResponse {
     pub(crate) tail: Tail,
-    /// Close the connection behind it.
+    /// Whether to close the connection after the response.
     pub(crate) close: bool,
 }
 
-/// Writes the response to a request that makes no sense.
+/// Writes the response to a malformed request.
 pub(crate) fn response_malformed(out: &mut Vec<u8>) {
     let body = refusal(400);
     let head = Http1ResponseHead {
@@ -54,7 +54,7 @@ pub(crate) fn response_malformed(out: &mut Vec<u8>) {
     out.extend_from_slice(body);
 }
 
-/// Leave for a client that holds its body back.
+/// Permission for a client that waits before it sends its body.
 pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 pub(super) fn refusal(status: u16) -> &'static [u8] {

@@ -1,4 +1,4 @@
-//! What is served where: decided for each request, and sent.
+//! Decides for each request what is served, and sends it.
 
 use std::io;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(crate) struct ServedContent {
     allows_crash: bool,
 }
 
-/// What is served wherever nothing else is.
+/// The content of all paths except special ones.
 #[derive(Debug)]
 enum MainContent {
     Page(PageResponses),
@@ -35,7 +35,7 @@ enum MainContent {
 }
 
 impl ServedContent {
-    /// Makes the page or opens the directory.
+    /// Creates the page or opens the directory.
     pub(crate) fn open(config: &ServerConfig) -> Result<ServedContent, ServeError> {
         let main = match &config.content {
             Content::Page { bytes } => {
@@ -67,7 +67,7 @@ impl ServedContent {
         }
     }
 
-    /// Plans the response to a request of HTTP/2.
+    /// Plans the response to an HTTP/2 request.
     pub(crate) fn plan_stream(&self, head: &StreamRequest<'_>) -> Plan {
         Plan {
             found: self.find(head.method, head.target),
@@ -84,8 +84,8 @@ impl ServedContent {
             MainContent::Page(_) => FoundContent::Page,
             MainContent::Files(_) if method == Method::Other => FoundContent::Refused(405),
             MainContent::Files(folder) => match folder.find(target) {
-                Ok(found_file) => FoundContent::File(found_file),
-                // Trouble of ours that passes; all else means that the file cannot be had.
+                Ok(file) => FoundContent::File(file),
+                // A temporary failure of this server; all other errors concern the file.
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::AGAIN) => {
                     FoundContent::Refused(503)
                 }
@@ -94,7 +94,7 @@ impl ServedContent {
         }
     }
 
-    /// Writes the response to the end of `out`, all of it or all but a tail.
+    /// Appends the response to `out`, except for its tail.
     pub(crate) fn write_response(
         &self,
         plan: Plan,
@@ -122,7 +122,7 @@ impl ServedContent {
                 Tail::None
             }
             ResponseBody::Page { is_changed, bytes } => self.page().write(is_changed, bytes, out),
-            ResponseBody::File(found_file) => Tail::of(found_file),
+            ResponseBody::File(file) => Tail::of(file),
         };
         PreparedResponse {
             tail,
@@ -130,7 +130,7 @@ impl ServedContent {
         }
     }
 
-    /// Sends one piece of a page or by sendfile; done when the tail is [`Tail::None`].
+    /// Sends one piece of a page, or by sendfile; all is sent when the tail is [`Tail::None`].
     pub(crate) fn send_piece(
         &self,
         socket: &Socket,
@@ -161,12 +161,12 @@ impl ServedContent {
         self.blog.is_some() && [BLOG, BLOG_FOLDER].iter().any(|path| is_path(target, path))
     }
 
-    /// Makes the blog's page; `None` when it cannot be had.
+    /// Renders the blog's page; `None` on errors.
     fn render_blog(&self) -> Option<String> {
         self.blog.as_ref()?.page().ok()
     }
 
-    /// The page's bytes, right or changed.
+    /// The page's bytes, correct or changed.
     pub(crate) fn page_bytes(&self, is_changed: bool) -> &[u8] {
         self.page().copy(is_changed)
     }
@@ -174,11 +174,11 @@ impl ServedContent {
     fn page(&self) -> &PageResponses {
         match &self.main {
             MainContent::Page(page) => page,
-            MainContent::Files(_) => unreachable!("a page is planned only where there is one"),
+            MainContent::Files(_) => unreachable!("a page is only planned if there is one"),
         }
     }
 
-    /// The response that the null model gives to everything.
+    /// The response of the null model to every request, as bytes.
     pub(crate) fn canned_response_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         if let Tail::PageResponses { range, .. } = self
@@ -190,25 +190,25 @@ impl ServedContent {
         out
     }
 
-    /// The same before it is written.
+    /// The response of the null model, before it is written.
     pub(crate) fn canned_response(&self) -> PlannedResponse {
         self.respond(Plan::of_the_page(), InjectedFault::None)
     }
 
-    /// Makes the response to a request.
+    /// Creates the response to a request.
     pub(crate) fn respond(&self, plan: Plan, injected: InjectedFault) -> PlannedResponse {
-        let found_content = match injected {
+        let content = match injected {
             InjectedFault::Fail => FoundContent::Refused(503),
             _ => plan.found,
         };
-        let mut response = self.response(found_content, injected);
+        let mut response = self.response(content, injected);
         if plan.is_head_only {
             response.body = ResponseBody::None;
         }
         response
     }
 
-    fn response(&self, found_content: FoundContent, injected: InjectedFault) -> PlannedResponse {
+    fn response(&self, content: FoundContent, injected: InjectedFault) -> PlannedResponse {
         let is_cut = injected == InjectedFault::CloseEarly;
         let of = |status, content_length, content_type, body| PlannedResponse {
             status,
@@ -217,7 +217,7 @@ impl ServedContent {
             body,
             is_cut,
         };
-        match found_content {
+        match content {
             FoundContent::Refused(status) => {
                 let body = refusal(status);
                 let length = body.len() as u64;
@@ -231,11 +231,11 @@ impl ServedContent {
                 }
                 None => self.response(FoundContent::Refused(503), injected),
             },
-            FoundContent::File(found_file) => {
-                let (length, content_type) = (found_file.bytes, found_file.content_type);
+            FoundContent::File(file) => {
+                let (length, content_type) = (file.bytes, file.content_type);
                 let body = match length {
                     0 => ResponseBody::None,
-                    _ => ResponseBody::File(found_file),
+                    _ => ResponseBody::File(file),
                 };
                 of(200, length, content_type, body)
             }
@@ -256,12 +256,12 @@ fn is_path(target: &str, path: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('?'))
 }
 
-/// Dies as a process does that has written where it must not.
+/// Dies from SIGSEGV, as a process does after an invalid memory access.
 fn crash() -> ! {
     die_of_crashes();
     loop {
         let _ = kill_process(getpid(), Signal::SEGV);
-        // Another thread may have got the signal, and this one continues until all are gone.
+        // Another thread may have got the signal; this one continues until the process ends.
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -270,5 +270,5 @@ const BLOG: &str = "/blog/index";
 const BLOG_FOLDER: &str = "/blog/index/";
 const CRASH: &str = "/crash";
 
-/// The most that is sent at once, so that one fast reader does not hold up the others.
+/// The most bytes per send, so that one fast reader does not delay others.
 const PIECE_BYTES_MAX: usize = 256 * 1024;

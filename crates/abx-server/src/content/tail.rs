@@ -1,4 +1,4 @@
-//! What is still to be sent behind the bytes of a response that were written out.
+//! The rest of a response, after the bytes that were written.
 
 use std::io;
 use std::ops::Range;
@@ -18,16 +18,16 @@ pub(crate) enum Tail {
     },
     /// A file that sendfile sends.
     Sendfile(FilePart),
-    /// A file that is read into the buffer of the bytes that are written out.
+    /// A file that is read into the buffer of written bytes.
     Read(FilePart),
-    /// A file that a ring reads and sends, with these bytes before it.
+    /// A file that a ring reads and sends, after the written bytes.
     Uring(FilePart),
 }
 
 impl Tail {
-    pub(super) fn of(found_file: FoundFile) -> Tail {
-        let sending = found_file.sending;
-        let part = found_file.part();
+    pub(super) fn of(file: FoundFile) -> Tail {
+        let sending = file.sending;
+        let part = file.part();
         match sending {
             SendMethod::Sendfile => Tail::Sendfile(part),
             SendMethod::Read => Tail::Read(part),
@@ -35,8 +35,7 @@ impl Tail {
         }
     }
 
-    /// Brings the next piece of a file that is read behind the bytes to send, as
-    /// long as they are few.
+    /// Appends the next piece of a file to the bytes to send, as long as there are few.
     pub(crate) fn fill(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         if let Tail::Read(part) = self
             && out.len() < READ_BYTES_MAX
@@ -53,8 +52,8 @@ impl Tail {
         matches!(self, Tail::None)
     }
 
-    /// How the bytes before it are sent: a head without its file would go out as
-    /// a segment of its own.
+    /// The flags for sending the bytes before the tail: a head without its file would become a
+    /// separate segment.
     pub(crate) fn flags(&self) -> SendFlags {
         match self {
             Tail::None => SendFlags::NOSIGNAL,

@@ -1,4 +1,4 @@
-//! Faults of known size: the truth that a measurement is checked against.
+//! Faults of known size: the truth against which measurements are checked.
 
 pub(crate) mod planted_costs;
 pub(crate) mod work;
@@ -11,19 +11,18 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::faults::work::Work;
 
-/// What the server does wrong on purpose. The default is nothing.
+/// The faults of the server. The default is none.
 ///
-/// Each response has one of the faults in percent at most; which one, if any, is
-/// drawn for each request.
+/// Each response has at most one of the faults in percent, drawn at random for each request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Faults {
-    /// Processor time used for each request.
+    /// CPU time used for each request.
     pub work: Work,
-    /// Time from a whole request to its response, without holding up other connections.
+    /// Time from a complete request to its response, without delaying other connections.
     pub delay: Duration,
-    /// Times at which the whole server does nothing.
+    /// Regular pauses of the whole server.
     pub stall: Option<Stall>,
-    /// How the frames of a WebSocket's echo are handed to the kernel.
+    /// How the frames of a WebSocket echo are passed to the kernel.
     pub frames: Frames,
     /// Share of requests that get status 503, in percent.
     pub fail_percent: f64,
@@ -35,22 +34,21 @@ pub struct Faults {
     pub wrong_body_percent: f64,
 }
 
-/// How the frames of a WebSocket's echo are handed to the kernel.
+/// How the frames of a WebSocket echo are passed to the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Frames {
     /// Head and payload at once.
     #[default]
     Whole,
-    /// The head by itself, then the payload, as simple servers do. Where small
-    /// segments wait for others, the payload waits for the client's delayed
-    /// acknowledgement.
+    /// First the head, then the payload, as simple servers do. If small segments wait, the payload
+    /// waits for the client's delayed acknowledgement.
     Apart,
 }
 
-/// A pause of the whole server that comes again and again.
+/// A periodic pause of the whole server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stall {
-    /// How long nothing is done; below the period.
+    /// The length of the pause; below the period.
     pub length: Duration,
     /// From the start of one stall to the next. The first one ends with the first period.
     pub period: Duration,
@@ -66,17 +64,16 @@ pub(crate) enum InjectedFault {
 }
 
 impl Faults {
-    /// The name of a fault in use that only the page can have.
+    /// The name of a configured fault that only the page supports.
     pub(crate) fn of_the_page(&self) -> Option<&'static str> {
-        let of_the_page = self
-            .percents()
+        self.percents()
             .into_iter()
-            .find(|(_, value, injected)| *value > 0.0 && *injected != InjectedFault::Fail);
-        of_the_page.map(|(name, _, _)| name)
+            .find(|(_, value, injected)| *value > 0.0 && *injected != InjectedFault::Fail)
+            .map(|(name, _, _)| name)
     }
 
-    /// The faults of which each response has one at most, each with its name and its
-    /// share of the responses, in percent.
+    /// The faults of which each response has at most one, each with its name and its share of the
+    /// responses in percent.
     pub(crate) fn percents(&self) -> [(&'static str, f64, InjectedFault); 4] {
         [
             ("fail_percent", self.fail_percent, InjectedFault::Fail),
@@ -99,7 +96,7 @@ impl Faults {
     }
 }
 
-/// The faults as one thread commits them.
+/// Injects the faults on one thread.
 #[derive(Debug)]
 pub(crate) struct FaultInjector {
     faults: Faults,
@@ -118,14 +115,14 @@ impl FaultInjector {
         }
     }
 
-    /// The same faults at the same times for one more thread, with draws of its own.
+    /// The injector of another thread, with the same stalls and other random faults.
     pub(crate) fn for_thread(&self, number: u64) -> FaultInjector {
         let mut random = self.random.clone();
         random.set_stream(number);
         FaultInjector { random, ..*self }
     }
 
-    /// Blocks this thread to the end of the stall, if there is one now.
+    /// Blocks this thread until the end of the current stall, if there is one.
     pub(crate) fn stall(&self) {
         if let Some(stall) = self.faults.stall {
             let left = stall.left_at(Nanos::now().since(self.started));
@@ -135,22 +132,22 @@ impl FaultInjector {
         }
     }
 
-    /// Uses the processor time that one request costs.
+    /// Uses the CPU time of one request.
     pub(crate) fn work(&self) {
         self.work.perform();
     }
 
-    /// How the frames of an echo are handed over.
+    /// How the frames of an echo are passed to the kernel.
     pub(crate) fn frames(&self) -> Frames {
         self.faults.frames
     }
 
-    /// How long the response has to wait; `None` for not at all.
+    /// The delay of a response, if there is one.
     pub(crate) fn delay(&self) -> Option<Duration> {
         (!self.faults.delay.is_zero()).then_some(self.faults.delay)
     }
 
-    /// Draws what becomes of one response.
+    /// Draws the fault of one response.
     pub(crate) fn draw(&mut self) -> InjectedFault {
         let percents = self.faults.percents();
         if percents.iter().all(|(_, value, _)| *value == 0.0) {
@@ -168,7 +165,7 @@ impl FaultInjector {
 }
 
 impl Stall {
-    /// What is left of the stall at a time after the server's start; zero outside of one.
+    /// The rest of the stall at a time after the server's start; zero outside a stall.
     fn left_at(&self, elapsed: Nanos) -> Duration {
         let period = Nanos::from(self.period).0;
         let to_the_end = period - elapsed.0 % period;

@@ -1,5 +1,5 @@
-//! Costs of known kinds, planted in each response: the truth that a ledger of CPU time is
-//! checked against.
+//! Costs of known kinds, planted in each response: the truth against which a ledger of CPU time is
+//! checked.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,14 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use abx_sys::FreshPages;
 use rustix::process::getppid;
 
-/// What each response costs on purpose, beside [`crate::Work`]. The default is nothing.
+/// The planted costs of each response, in addition to [`crate::Work`]. The default is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlantedCosts {
     /// Calls of `getppid`.
     pub extra_syscalls: u32,
-    /// How many writes send what is ready to be sent, as far as it has as many bytes.
+    /// The number of writes that send the ready bytes, of at least one byte each.
     pub split_writes: Option<NonZeroU32>,
-    /// Pages of fresh memory that are written to, and given back by one `madvise`.
+    /// Pages of fresh memory that are written, and released by one `madvise`.
     pub touch_pages: u32,
     /// A file that gets a line per response, with one `write`.
     pub log: Option<PathBuf>,
@@ -25,13 +25,13 @@ pub struct PlantedCosts {
     pub lock: bool,
 }
 
-/// The costs as one thread pays them.
+/// Pays the costs on one thread.
 #[derive(Debug)]
 pub(crate) struct CostPlanter {
     extra_syscalls: u32,
     split_writes: usize,
     touch_pages: u32,
-    /// Made with the first response, for each thread.
+    /// Allocated at the first response of each thread.
     pages: Option<FreshPages>,
     log: Option<Arc<File>>,
     lock: Option<Arc<Mutex<()>>>,
@@ -41,7 +41,7 @@ impl CostPlanter {
     /// Opens the log.
     ///
     /// # Errors
-    /// Those of the log.
+    /// If the log cannot be opened.
     pub(crate) fn open(costs: &PlantedCosts) -> io::Result<CostPlanter> {
         let open = |path: &PathBuf| File::options().append(true).create(true).open(path);
         Ok(CostPlanter {
@@ -54,7 +54,7 @@ impl CostPlanter {
         })
     }
 
-    /// The same costs for one more thread, with the same log and lock.
+    /// The same costs for another thread, with the same log and lock.
     pub(crate) fn for_thread(&self) -> CostPlanter {
         CostPlanter {
             pages: None,
@@ -64,7 +64,7 @@ impl CostPlanter {
         }
     }
 
-    /// Pays for one response, whose work is given.
+    /// Pays for one response; `work` performs its CPU work.
     pub(crate) fn pay(&mut self, work: impl FnOnce()) {
         match &self.lock {
             None => work(),
@@ -80,12 +80,12 @@ impl CostPlanter {
             self.touch();
         }
         if let Some(log) = &self.log {
-            // A full disk is the log's trouble, and no response's.
+            // A full disk must not affect responses.
             let _ = (&**log).write_all(LOG_LINE);
         }
     }
 
-    /// Where the write that begins at `sent` ends, of so many bytes.
+    /// The end of the write that begins at `sent`, of this many bytes in total.
     pub(crate) fn write_end(&self, sent: usize, bytes: usize) -> usize {
         if self.split_writes == 1 {
             return bytes;
@@ -99,7 +99,7 @@ impl CostPlanter {
         if self.pages.is_none() {
             self.pages = FreshPages::new(pages).ok();
         }
-        // Without memory there is no cost to plant.
+        // Without memory, no cost can be planted.
         let _ = self.pages.as_mut().map(FreshPages::touch);
     }
 }
@@ -112,8 +112,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_are_as_many_as_planned() {
-        // Method: the ends of all writes, of more and of fewer bytes than writes.
+    fn bytes_are_split_into_the_configured_number_of_writes() {
+        // Method: the ends of all writes, with more and with fewer bytes than writes.
         let ends = |writes, bytes| {
             let planter = CostPlanter::open(&PlantedCosts {
                 split_writes: NonZeroU32::new(writes),
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn threads_share_log_and_lock() {
-        // Method: two threads' planters, of which the second pays while the first works.
+        // Method: the planters of two threads; both hold the same lock during their work.
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         let mut first = CostPlanter::open(&PlantedCosts {

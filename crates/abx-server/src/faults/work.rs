@@ -1,39 +1,37 @@
-//! Processor time on purpose: the same work for each request, of a known length.
+//! CPU work of a known length for each request.
 //!
-//! Short work is counted in turns of a loop, not read from a clock: one reading
-//! of a thread's processor time costs some hundred nanoseconds, as much as the
-//! work that it would measure.
+//! Short work is counted in turns of a loop, not timed by a clock: reading a thread's CPU time
+//! takes a few hundred nanoseconds, as much as the work that it would measure.
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use abx_sys::{Nanos, thread_cpu};
 
-/// From here on the clock is read: its cost is then below a hundredth.
+/// From this length on, work is timed by the clock, whose cost is then below 1 %.
 const BY_CLOCK: Duration = Duration::from_micros(100);
-/// Turns are timed in intervals of about this length, in which two readings of
-/// the clock do not count; many, so that some are not disturbed.
+/// Turns are timed in intervals of about this length, in which two readings of the clock are
+/// negligible. There are many intervals, so that some are undisturbed.
 const INTERVAL: Nanos = Nanos(100_000);
 const INTERVALS: usize = 40;
 
-/// The processor time that one request costs on purpose.
+/// The CPU work of one request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Work {
-    /// None.
+    /// No work.
     #[default]
     Nothing,
-    /// So much time. Work below 100 µs is timed once, when the server starts, so
-    /// two processes differ by as much as their timings do: some percent.
+    /// Work of this duration. Work below 100 µs is timed once, when the server starts, so two
+    /// processes differ as much as their timings: by a few percent.
     Time(Duration),
-    /// So many turns of a loop whose steps need each other: the same work in
-    /// every process, about one to two nanoseconds each.
+    /// This number of turns of a loop with dependent steps: the same work in every process, about
+    /// one to two nanoseconds per turn.
     Turns(u64),
 }
 
 impl Work {
-    /// The same work as it is performed: short work as turns, which are then the
-    /// same for every request and like any other work take longer when the
-    /// processor gets slower. Timing them takes some milliseconds.
+    /// Converts short work to turns. These are the same for every request and, like any other work,
+    /// take longer on a slower processor. Timing them takes a few milliseconds.
     pub(crate) fn settled(self) -> Work {
         match self {
             Work::Time(length) if length.is_zero() => Work::Nothing,
@@ -59,8 +57,8 @@ impl Work {
     }
 }
 
-/// What one turn takes when nothing disturbs it, in ns: the least of many
-/// intervals, since whatever disturbs one makes it longer.
+/// The duration of an undisturbed turn, in ns: the minimum of many intervals, because disturbances
+/// only make them longer.
 fn turn_ns() -> f64 {
     let mut turns = 1_000;
     while time_of(turns) < INTERVAL {
@@ -77,8 +75,8 @@ fn time_of(turns: u64) -> Nanos {
     thread_cpu().since(before)
 }
 
-/// A chain in which each step needs the one before, so that a processor can
-/// neither skip steps nor do them side by side.
+/// A chain of dependent steps, so that a processor can neither skip steps nor execute them in
+/// parallel.
 fn turn(turns: u64) {
     let mut state = black_box(0x9e37_79b9_7f4a_7c15_u64);
     for _ in 0..turns {
@@ -92,8 +90,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_work_is_paid_by_the_clock_and_none_is_free() {
-        // Method: the thread's clock before and after; it may only be late.
+    fn long_work_is_timed_by_the_clock_and_no_work_takes_no_time() {
+        // Method: the thread's CPU clock before and after; the work may only be longer.
         let before = thread_cpu();
         Work::Time(Duration::from_micros(300)).settled().perform();
         assert!(thread_cpu().since(before) >= Nanos(300_000));
@@ -101,10 +99,9 @@ mod tests {
     }
 
     #[test]
-    fn short_work_is_the_same_number_of_turns_each_time_and_grows_with_its_length() {
-        // Method: the turns of three lengths, each timed again. How long a turn
-        // takes is the machine's affair; that ten times as long is more turns
-        // than twice as long holds for whatever disturbs the timing.
+    fn short_work_becomes_turns_that_grow_with_its_length() {
+        // Method: the turns of three lengths, each timed separately. The duration of a turn depends
+        // on the machine, but a factor of ten in length outweighs any disturbance of the timing.
         let turns = |ns| match Work::Time(Duration::from_nanos(ns)).settled() {
             Work::Turns(turns) => turns,
             other => panic!("{ns} ns are {other:?}"),
@@ -117,8 +114,8 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_left_as_they_are() {
-        // Method: what was counted before is not timed again.
+    fn turns_are_unchanged() {
+        // Method: a number of turns is not timed.
         assert_eq!(Work::Turns(4_000).settled(), Work::Turns(4_000));
     }
 }

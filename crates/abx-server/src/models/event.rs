@@ -1,8 +1,8 @@
 //! One thread for all connections, with edge-triggered epoll.
 //!
-//! A connection takes turns of limited length. It reads only when all it owes
-//! is sent, so a client that sends without reading fills its own buffers only.
-//! A request may turn the connection into a WebSocket ([`crate::websocket::session`]).
+//! A connection takes turns of limited length. It only reads after all responses are sent, so a
+//! client that sends without reading only fills its own buffers. A request may turn the connection
+//! into a WebSocket ([`crate::websocket::session`]).
 
 mod event_loop;
 mod ring;
@@ -22,7 +22,7 @@ use crate::listener::ListeningSocket;
 use event_loop::EventLoop;
 pub(crate) use ring::wanted as wanted_ring;
 
-/// Serves until the end, or until the kernel ends the wait.
+/// Serves until the process must end, or until waiting fails.
 pub(crate) fn run(
     config: &ServerConfig,
     site: ServedContent,

@@ -14,7 +14,7 @@ use crate::listener::ListeningSocket;
 use crate::models::idle_watch::{IdleWatch, ReadyConnection, Visit};
 use crate::models::thread::{READ_BYTES, STACK_BYTES};
 
-/// Serves until the end, or until the kernel ends the wait.
+/// Serves until the process must end, or until waiting fails.
 pub(crate) fn run(
     config: &ServerConfig,
     site: ServedContent,
@@ -23,12 +23,12 @@ pub(crate) fn run(
 ) -> Result<(), ServeError> {
     let listener = ListeningSocket::open(config)?;
     let address = listener.address;
-    let all_context = Context::new(config, site, listener.ending.clone(), READ_BYTES)?;
+    let shared_context = Context::new(config, site, listener.ending.clone(), READ_BYTES)?;
     let (watch, admission) = IdleWatch::new(listener)?;
     let queue = Arc::new(Queue::default());
     for number in 1..=u64::from(config.threads()) {
         let (watch, queue) = (Arc::clone(&watch), Arc::clone(&queue));
-        let mut context = all_context.for_thread(number);
+        let mut context = shared_context.for_thread(number);
         let builder = thread::Builder::new().stack_size(STACK_BYTES);
         builder
             .spawn(move || {
@@ -51,20 +51,20 @@ struct Queue {
 
 impl Queue {
     fn put(&self, ready: ReadyConnection) {
-        let mut ready_connections = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        ready_connections.push_back(ready);
-        drop(ready_connections);
+        let mut queue = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.push_back(ready);
+        drop(queue);
         self.is_filled.notify_one();
     }
 
     fn take(&self) -> ReadyConnection {
-        let mut ready_connections = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            match ready_connections.pop_front() {
+            match queue.pop_front() {
                 Some(ready) => return ready,
                 None => {
-                    let woken = self.is_filled.wait(ready_connections);
-                    ready_connections = woken.unwrap_or_else(PoisonError::into_inner);
+                    let woken = self.is_filled.wait(queue);
+                    queue = woken.unwrap_or_else(PoisonError::into_inner);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Connections that an epoll watches while no thread serves them.
 //!
-//! Each is watched for one event; then it belongs to a thread, which gives it back when there
-//! is nothing more to do. So no thread waits for a client.
+//! Each connection is watched for one event. Then it belongs to a thread, which returns it when
+//! there is nothing more to do, so that no thread waits for a client.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ pub(crate) struct IdleWatch {
     watched: Mutex<Watched>,
 }
 
-/// The connections that wait, by number.
+/// The waiting connections by number.
 #[derive(Default)]
 struct Watched {
     waiting: Vec<Option<Box<Connection>>>,
@@ -28,13 +28,13 @@ struct Watched {
     free: Vec<usize>,
 }
 
-/// A connection that has something to do for a thread.
+/// A connection that a thread can serve.
 pub(crate) struct ReadyConnection {
     pub(crate) number: usize,
     connection: Box<Connection>,
 }
 
-/// How many requests a thread handles before it gives a connection back.
+/// How many requests a thread handles before it returns a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visit {
     Requests,
@@ -42,7 +42,7 @@ pub(crate) enum Visit {
 }
 
 impl IdleWatch {
-    /// Nothing is watched yet except the listener.
+    /// A watch of the listener, without connections.
     pub(crate) fn new(
         listener: ListeningSocket,
     ) -> Result<(Arc<IdleWatch>, Admission), ServeError> {
@@ -55,7 +55,7 @@ impl IdleWatch {
         open().map_err(ServeError::Wait)
     }
 
-    /// Accepts connections and has those served that have something to do, until the end.
+    /// Accepts connections and has ready ones served, until the process must end.
     pub(crate) fn run(
         &self,
         mut admission: Admission,
@@ -78,7 +78,7 @@ impl IdleWatch {
             for event in events.iter() {
                 match event_source(event) {
                     EventSource::Listener => admission.accept(|accepted| self.admit(accepted)),
-                    // The end, which is checked above.
+                    // The signal to end, which is checked above.
                     EventSource::Other => {}
                     EventSource::Connection(number) => serve(self.take(number, event)),
                 }
@@ -92,7 +92,7 @@ impl IdleWatch {
         }
     }
 
-    /// Serves a connection as far as it goes, and watches it again.
+    /// Serves a connection as far as possible, and watches it again.
     pub(crate) fn visit(&self, ready: ReadyConnection, visit: Visit, context: &mut Context) {
         let ReadyConnection {
             number,
@@ -126,8 +126,7 @@ impl IdleWatch {
         let interest = if connection.is_between_requests() && !connection.has_more() {
             Interest::read_once()
         } else {
-            // SUBTLE: There is room to send in, so that this event comes at once, but behind
-            // those of others.
+            // SUBTLE: The socket has room, so this event occurs at once, but after those of others.
             Interest::write_once()
         };
         self.watch(number, connection, interest);
@@ -136,8 +135,8 @@ impl IdleWatch {
     fn watch(&self, number: usize, connection: Box<Connection>, interest: Interest) {
         let socket = Arc::clone(&connection.socket);
         self.lock().waiting[number] = Some(connection);
-        // SUBTLE: From here on another thread may have it, close it, and give its number away:
-        // this descriptor is still the right one, and at worst belongs to no connection.
+        // SUBTLE: From here on, another thread may serve the connection, close it, and reuse its
+        // number. This descriptor stays correct, and at worst belongs to no connection.
         let watched = self.epoll.watch_again(&*socket, number as u64, interest);
         debug_assert!(watched.is_ok(), "it was watched before: {watched:?}");
     }
@@ -153,19 +152,19 @@ impl IdleWatch {
         let added = self.epoll.add(&*connection.socket, number as u64, once);
         match added {
             Ok(()) => watched.waiting[number] = Some(connection),
-            // Without a watch the connection would hang: better that it is closed.
+            // An unwatched connection would hang, so it is closed.
             Err(_) => watched.free.push(number),
         }
     }
 
-    /// The number of a connection that is closed may be given out again.
+    /// Makes the number of a closed connection available again.
     pub(crate) fn release(&self, number: usize) {
         self.lock().free.push(number);
     }
 
     fn take(&self, number: usize, event: SocketEvent) -> ReadyConnection {
         let connection = self.lock().waiting[number].take();
-        let mut connection = connection.expect("who has its one event waits for it");
+        let mut connection = connection.expect("a watched connection waits for its event");
         connection.note(event);
         ReadyConnection { number, connection }
     }
@@ -180,8 +179,8 @@ impl IdleWatch {
     }
 }
 
-/// Reads and sends of one connection before the others have their turn.
+/// The number of steps of one connection before others have their turn.
 const STEPS_PER_VISIT: usize = 16;
 
-/// How often to look whether the last connection is closed, at the end.
+/// How often to check whether the last connection has closed, at the end.
 const LOOK_EVERY: Nanos = Nanos(5_000_000);

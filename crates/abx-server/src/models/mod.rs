@@ -1,4 +1,4 @@
-//! How connections are spread over threads: a file for each model, and what some of them share.
+//! How connections are spread over threads: a file per model, and code that some models share.
 
 pub(crate) mod event;
 pub(crate) mod hybrid;

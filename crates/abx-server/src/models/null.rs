@@ -1,8 +1,7 @@
 //! The fastest responses that this machine can give: a ceiling, not a subject.
 //!
-//! In HTTP/1 the only thing looked for is the empty line that ends a request's head, so
-//! a request with a body, or one that requests a close, is not understood. HTTP/2
-//! has to be read ([`NullStreams`]).
+//! In HTTP/1, it only looks for the empty line that ends a request's head, so bodies and requests
+//! to close are not understood. HTTP/2 must be parsed ([`NullStreams`]).
 
 mod streams;
 
@@ -21,7 +20,7 @@ use crate::tls::{self, TlsStream};
 
 use streams::NullStreams;
 
-/// Serves until the end, or until the kernel ends the wait.
+/// Serves until the process must end, or until waiting fails.
 pub(crate) fn run(
     config: &ServerConfig,
     site: &ServedContent,
@@ -39,7 +38,7 @@ pub(crate) fn run(
         for event in events.iter() {
             match event_source(event) {
                 EventSource::Listener => table.accept(NullConnection::new),
-                // The end, which is checked below.
+                // The signal to end, which is checked below.
                 EventSource::Other => {}
                 EventSource::Connection(number) => {
                     if let Some(connection) = table.connection(number)
@@ -54,7 +53,7 @@ pub(crate) fn run(
         if let Some(error) = table.take_refusal() {
             on_refusal(&error);
         }
-        // Clients are not notified that a connection ends, so there is nothing to wait for.
+        // Responses never announce the end of a connection, so there is nothing to wait for.
         if table.is_ending(NullConnection::new) {
             return Ok(());
         }
@@ -64,7 +63,7 @@ pub(crate) fn run(
 struct NullLoop<'a> {
     site: &'a ServedContent,
     head_end: Finder<'static>,
-    /// The response, as often as one send may need it.
+    /// Copies of the response, as many as one send may need.
     responses: Vec<u8>,
     response_bytes: usize,
     buffer: Vec<u8>,
@@ -76,9 +75,9 @@ struct NullConnection {
     choice: ProtocolChoice,
     /// The state of HTTP/2, if the connection uses it.
     streams: Option<Box<NullStreams>>,
-    /// How much of the empty line the bytes so far end with: 0 to 3.
+    /// How many bytes of the empty line the input so far ends with: 0 to 3.
     matched: usize,
-    /// Bytes of responses that are not sent yet.
+    /// Bytes of responses that are still to be sent.
     owed: usize,
     /// The socket may have bytes.
     is_readable: bool,
@@ -110,9 +109,9 @@ impl NullConnection {
         }
     }
 
-    /// Sends what is owed and reads on until one of them would block.
+    /// Sends pending responses and reads requests until one of them would block.
     ///
-    /// An error means that the connection is over.
+    /// An error means that the connection has ended.
     fn serve(&mut self, event_loop: &mut NullLoop<'_>, event: SocketEvent) -> io::Result<()> {
         self.is_readable |= event.readable();
         match self.exchange(event_loop, event.ended()) {
@@ -127,7 +126,7 @@ impl NullConnection {
                 tls.flush(&self.socket)?;
             }
             while self.owed > 0 {
-                // The owed bytes end with whole responses, so this is where they begin.
+                // The owed bytes end with a complete response, so they begin here.
                 let start = (event_loop.response_bytes - self.owed % event_loop.response_bytes)
                     % event_loop.response_bytes;
                 let end = event_loop
@@ -151,7 +150,7 @@ impl NullConnection {
             if received == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            // After a short read the next bytes come with an event, but not the end.
+            // After a short read, an event reports the next bytes, but not the end.
             self.is_readable = may_have_more || has_ended;
             let NullLoop {
                 site,
@@ -164,7 +163,7 @@ impl NullConnection {
         }
     }
 
-    /// Takes requests, and returns how many of HTTP/1 have ended.
+    /// Processes requests, and returns the number of complete HTTP/1 requests.
     fn take(&mut self, bytes: &[u8], site: &ServedContent, head_end: &Finder<'_>) -> usize {
         let mut count = |bytes: &[u8]| count_heads(&mut self.matched, head_end, bytes);
         if let Some(streams) = &mut self.streams {
@@ -185,14 +184,14 @@ impl NullConnection {
     }
 }
 
-/// How many heads end in `bytes`, where `matched` is what the bytes before end with.
+/// The number of heads that end in `bytes`; `matched` bytes of the empty line were seen before.
 fn count_heads(matched: &mut usize, head_end: &Finder<'_>, bytes: &[u8]) -> usize {
     let mut rest = bytes;
     let mut count = 0;
-    while let [byte, behind @ ..] = rest
+    while let [byte, after @ ..] = rest
         && *matched > 0
     {
-        rest = behind;
+        rest = after;
         *matched = match_next(*matched, *byte);
         if *matched == HEAD_END.len() {
             *matched = 0;
@@ -210,7 +209,7 @@ fn count_heads(matched: &mut usize, head_end: &Finder<'_>, bytes: &[u8]) -> usiz
     count
 }
 
-/// How much of the empty line is matched after one more byte.
+/// The number of matched bytes of the empty line after one more byte.
 fn match_next(matched: usize, byte: u8) -> usize {
     match (HEAD_END[matched] == byte, byte) {
         (true, _) => matched + 1,
@@ -224,7 +223,7 @@ const HEAD_END: &[u8; 4] = b"\r\n\r\n";
 /// Room for one read, in bytes.
 const READ_BYTES: usize = 64 * 1024;
 
-/// So many bytes of responses are sent at once, or one response if that is longer.
+/// The size of a send, or one response if that is longer, in bytes.
 const SEND_BYTES: usize = 64 * 1024;
 
 #[cfg(test)]
@@ -232,8 +231,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_are_counted_wherever_the_bytes_are_cut() {
-        // Method: three heads with near misses around them, cut at every pair of places.
+    fn heads_are_counted_wherever_the_bytes_are_split() {
+        // Method: three heads with near misses around them, split at every pair of places.
         let bytes = b"GET / HTTP/1.1\r\nA: b\r\n\r\nX\r\n\r\r\n\r\n\r\n\r\n\r\n.\r\n\r";
         let head_end = Finder::new(HEAD_END);
         for first in 0..=bytes.len() {

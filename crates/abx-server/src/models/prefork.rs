@@ -1,7 +1,7 @@
 //! One connection at a time in each process, as long as the client keeps it.
 //!
-//! While others wait to be accepted, responses end their connections, and one that has been
-//! silent for a while gives way. So a few processes serve any number of connections.
+//! While others wait to be accepted, responses end their connections, and a silent connection gives
+//! way after a while. So a few processes serve any number of connections.
 
 use std::io;
 use std::thread;
@@ -47,7 +47,7 @@ pub(crate) fn run(
     }
 }
 
-/// Serves a connection to its end, or until another one takes its place, which is the response.
+/// Serves a connection to its end, or until another one replaces it, which is returned.
 fn serve(
     connection: &mut Connection,
     context: &mut Context,
@@ -58,7 +58,7 @@ fn serve(
             TurnStep::Continue => {}
             TurnStep::Close => return None,
             TurnStep::Wait => {
-                let wanted = match connection.awaited() {
+                let flags = match connection.awaited() {
                     ConnectionWait::Time(at) => {
                         wait_for_time(connection, ONLY, at, context);
                         continue;
@@ -66,7 +66,7 @@ fn serve(
                     ConnectionWait::Bytes => PollFlags::IN | PollFlags::RDHUP,
                     ConnectionWait::Room => PollFlags::OUT,
                 };
-                match wait(&connection.socket, wanted, listener) {
+                match wait(&connection.socket, flags, listener) {
                     Ok(Waited::Over { others_wait }) => {
                         context.makes_room = others_wait;
                         connection.wake();
@@ -89,14 +89,14 @@ enum Waited {
     Replaced(AcceptedConnection),
 }
 
-fn wait(socket: &Socket, wanted: PollFlags, listener: &ListeningSocket) -> io::Result<Waited> {
+fn wait(socket: &Socket, flags: PollFlags, listener: &ListeningSocket) -> io::Result<Waited> {
     let since = Nanos::now();
     loop {
         let mut both = [
-            PollFd::new(socket, wanted),
+            PollFd::new(socket, flags),
             PollFd::new(&listener.socket, PollFlags::IN),
         ];
-        // At the end no other connection is accepted.
+        // At the end, no other connection is accepted.
         let watched = if listener.ending.has_come() { 1 } else { 2 };
         retry_on_intr(|| poll(&mut both[..watched], None))?;
         let others_wait = !both[1].revents().is_empty();
@@ -109,16 +109,16 @@ fn wait(socket: &Socket, wanted: PollFlags, listener: &ListeningSocket) -> io::R
         let left = SILENCE_MAX.since(Nanos::now().since(since));
         let left = Timespec::try_from(std::time::Duration::from(left));
         let left = left.map_err(|_| io::ErrorKind::InvalidInput)?;
-        let mut alone = [PollFd::new(socket, wanted)];
+        let mut alone = [PollFd::new(socket, flags)];
         if retry_on_intr(|| poll(&mut alone, Some(&left)))? > 0 {
             return Ok(Waited::Over { others_wait });
         }
         match listener.accept() {
             Ok(other) => return Ok(Waited::Replaced(other)),
-            // Another process has accepted it, or it is gone.
+            // Another process has accepted the connection, or it is gone.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) if is_of_one_connection(&error) => {}
-            // This connection's descriptor will do for it.
+            // Ending this connection frees its descriptor for the other one.
             Err(error) => return Err(error),
         }
     }

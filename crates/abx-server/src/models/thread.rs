@@ -1,4 +1,4 @@
-//! One blocking thread for each connection.
+//! One blocking thread per connection.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -20,7 +20,7 @@ pub(crate) fn run(
 ) -> Result<(), ServeError> {
     let acceptor = Acceptor::blocking(ListeningSocket::open(config)?)?;
     let listener = &acceptor.listener;
-    let all_context = Context::new(config, site, listener.ending.clone(), READ_BYTES)?;
+    let shared_context = Context::new(config, site, listener.ending.clone(), READ_BYTES)?;
     let open = Arc::new(OpenConnections::default());
     on_ready(listener.address);
     for number in 1.. {
@@ -31,7 +31,7 @@ pub(crate) fn run(
                     return Ok(false);
                 };
                 let opened = Opened::of(&open);
-                let mut context = all_context.for_thread(number);
+                let mut context = shared_context.for_thread(number);
                 // A thread that cannot be started closes the connection.
                 let builder = thread::Builder::new().stack_size(STACK_BYTES);
                 builder.spawn(move || {
@@ -64,7 +64,7 @@ fn serve(connection: &mut Connection, context: &mut Context) {
             TurnStep::Close => return,
             TurnStep::Wait => match connection.awaited() {
                 ConnectionWait::Time(at) => wait_for_time(connection, ONLY, at, context),
-                // The calls themselves wait.
+                // The next call on the socket blocks.
                 ConnectionWait::Bytes | ConnectionWait::Room => connection.wake(),
             },
         }
@@ -83,21 +83,21 @@ pub(crate) fn wait_for_time(
     connection.response_due(number, context);
 }
 
-/// How many connections have a thread.
+/// The number of connections with a thread.
 #[derive(Debug, Default)]
 struct OpenConnections {
     count: Mutex<usize>,
     changed: Condvar,
 }
 
-/// One of them, until it is dropped.
+/// Counts a connection until it is dropped.
 struct Opened(Arc<OpenConnections>);
 
 impl OpenConnections {
     fn wait_for_none(&self) {
         let count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
-        let none = self.changed.wait_while(count, |count| *count > 0);
-        drop(none);
+        let guard = self.changed.wait_while(count, |count| *count > 0);
+        drop(guard);
     }
 }
 
@@ -125,5 +125,5 @@ pub(super) const ONLY: usize = 0;
 /// Room for one read, in bytes.
 pub(super) const READ_BYTES: usize = 16 * 1024;
 
-/// Enough for a session, and little enough for thousands of them.
+/// Enough for a session, and small enough for thousands of threads.
 pub(super) const STACK_BYTES: usize = 256 * 1024;

@@ -1,7 +1,7 @@
-//! A thread is made for each request, and gone after its response.
+//! A thread starts for each request, and ends after its response.
 //!
-//! One thread watches all connections with epoll meanwhile. When as many threads are busy as
-//! there may be, it waits for one of them, and so do requests and connections.
+//! Another thread watches all connections with epoll. When the largest number of threads is busy,
+//! it waits for one of them, and so do requests and connections.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -16,7 +16,7 @@ use crate::listener::ListeningSocket;
 use crate::models::idle_watch::{IdleWatch, ReadyConnection, Visit};
 use crate::models::thread::{READ_BYTES, STACK_BYTES};
 
-/// Serves until the end, or until the kernel ends the wait.
+/// Serves until the process must end, or until waiting fails.
 pub(crate) fn run(
     config: &ServerConfig,
     site: ServedContent,
@@ -25,8 +25,8 @@ pub(crate) fn run(
 ) -> Result<(), ServeError> {
     let listener = ListeningSocket::open(config)?;
     let address = listener.address;
-    let mut all_context = Context::new(config, site, listener.ending.clone(), READ_BYTES)?;
-    all_context.batch = Batch::One;
+    let mut shared_context = Context::new(config, site, listener.ending.clone(), READ_BYTES)?;
+    shared_context.batch = Batch::One;
     let (watch, admission) = IdleWatch::new(listener)?;
     let threads = Arc::new(Threads {
         spare: Mutex::new(config.threads()),
@@ -38,7 +38,7 @@ pub(crate) fn run(
         number += 1;
         let connection = ready.number;
         let spare = Threads::take_one(&threads);
-        let mut context = all_context.for_thread(number);
+        let mut context = shared_context.for_thread(number);
         let watching = Arc::clone(&watch);
         // A thread that cannot be started closes the connection.
         let builder = thread::Builder::new().stack_size(STACK_BYTES);
@@ -54,18 +54,18 @@ pub(crate) fn run(
     watch.run(admission, serve, &on_refusal)
 }
 
-/// How many more threads there may be.
+/// The number of threads that may still start.
 #[derive(Debug)]
 struct Threads {
     spare: Mutex<u32>,
     has_spare: Condvar,
 }
 
-/// The leave to have one thread, given back when dropped.
+/// The permission to run a thread, returned when it is dropped.
 struct OneThread(Arc<Threads>);
 
 impl Threads {
-    /// Waits until there may be one more.
+    /// Waits until one more thread may start.
     fn take_one(threads: &Arc<Threads>) -> OneThread {
         let spare = threads.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let spare = threads.has_spare.wait_while(spare, |spare| *spare == 0);

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-/// How often in a row a worker ended soon after its start.
+/// Counts consecutive workers that ended soon after their start.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     early_ends: u32,
 }
 
 impl Backoff {
-    /// How long to wait after a worker that ran so long: no time after one that ran for a
-    /// while, and twice as long each time after one that did not.
+    /// How long to wait after a worker with this lifetime: not at all after a long-lived one, and
+    /// twice as long each time after a short-lived one.
     pub(super) fn after(&mut self, lived: Duration) -> Duration {
         if lived >= A_WHILE {
             self.early_ends = 0;
@@ -22,11 +22,11 @@ impl Backoff {
     }
 }
 
-/// A worker that lived so long did not end because of its start.
+/// A worker with this lifetime did not end because of its start.
 const A_WHILE: Duration = Duration::from_secs(1);
 const FIRST_WAIT: Duration = Duration::from_millis(10);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// More of them would be above the longest wait in any case.
+/// More doublings would exceed the longest wait in any case.
 const DOUBLINGS_MAX: u32 = 10;
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! The supervisor: it keeps the listening socket, and processes that accept from it.
 //!
-//! A worker that ends is replaced, after a wait that gets longer when workers end soon
-//! after their start. SIGHUP replaces all of them, each as soon as its successor accepts
-//! connections; SIGTERM and SIGINT end all. The socket stays open throughout, so that
-//! connections wait in its backlog and none is refused. Workers are killed by the kernel when
-//! the supervisor is.
+//! A worker that ends is replaced, after a wait that grows when workers end soon after their start.
+//! SIGHUP replaces all workers, each as soon as its successor accepts connections; SIGTERM and
+//! SIGINT end all. The socket stays open throughout, so that connections wait in its backlog and
+//! none is refused. The kernel kills the workers if the supervisor is killed.
 
 mod backoff;
 mod worker_process;
@@ -36,13 +35,13 @@ use worker_process::WorkerProcess;
 pub enum WorkerEvent {
     /// A worker ended by itself, and another one starts.
     Ended {
-        /// Its number, from 1.
+        /// The worker's number, from 1.
         number: u32,
         pid: u32,
         exit: Exit,
         wait: Duration,
     },
-    /// A worker could not be started, which is tried again.
+    /// A worker could not be started, which is retried.
     NotStarted {
         number: u32,
         error: io::Error,
@@ -50,7 +49,7 @@ pub enum WorkerEvent {
     },
     /// A successor ended before it accepted connections; the worker to be replaced stays.
     NotReplaced {
-        /// The number of both.
+        /// The number of both processes.
         number: u32,
         exit: Exit,
     },
@@ -58,16 +57,16 @@ pub enum WorkerEvent {
     Killed { pid: u32 },
 }
 
-/// Keeps so many workers until a signal ends it.
+/// Keeps this number of workers running until a signal ends the supervisor.
 ///
-/// `command` makes the command of the worker with a number, which serves as
+/// `command` creates the command of the worker with a number, which serves as
 /// [`crate::ProcessRole::Worker`] and writes a byte to its standard output when it is ready.
-/// `on_ready` is called once, when all of them are. To be called on the first thread of a
-/// process that has no other children.
+/// `on_ready` is called once, when all workers are ready. Call this function on the first thread of
+/// a process that has no other children.
 ///
 /// # Errors
 /// [`ServeError`] if no worker could serve this configuration, or the kernel refuses what a
-/// supervisor needs. Ends of workers are reported, and are no error.
+/// supervisor needs. The end of a worker is reported, and is not an error.
 pub fn supervise(
     config: &ServerConfig,
     workers: NonZeroU32,
@@ -77,7 +76,7 @@ pub fn supervise(
 ) -> Result<(), ServeError> {
     config.check()?;
     config.check_workers(workers)?;
-    // What a worker would refuse is reported once, and not by each of them.
+    // Errors of the configuration are reported once, not by each worker.
     ServedContent::open(config)?;
     models::event::wanted_ring(&config.content)?;
     ListeningSocket::tls(config)?;
@@ -105,11 +104,11 @@ pub fn supervise(
         .map_err(ServeError::Supervise)
 }
 
-/// The requests that signals make.
+/// The commands that signals give.
 struct Orders {
     ends: Arc<AtomicBool>,
     renews: Arc<AtomicBool>,
-    /// Gets a byte with every signal.
+    /// Receives a byte with every signal.
     event: UnixStream,
     epoll: Epoll,
 }
@@ -119,20 +118,20 @@ struct Supervisor<C, T> {
     command: C,
     notify: T,
     places: Vec<Place>,
-    /// Workers that have to end, and when they are killed.
+    /// Workers that must end, and when they are killed.
     leaving: Vec<(WorkerProcess, Option<Nanos>)>,
     orders: Orders,
     is_ending: bool,
 }
 
-/// The place of one worker, which others take after it.
+/// The place of a worker and of its successors.
 struct Place {
     number: u32,
     worker: Option<WorkerProcess>,
     /// The worker that takes the place when it is ready.
     successor: Option<WorkerProcess>,
     backoff: Backoff,
-    /// When to start a worker, where there is none.
+    /// When to start a worker, if one must start.
     start_at: Option<Nanos>,
 }
 
@@ -161,7 +160,7 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerEvent)> Supervisor<C, T> {
                 on_ready();
             }
             if self.orders.ends.swap(false, Ordering::Relaxed) {
-                // A second signal means: do not wait.
+                // A second signal ends the wait.
                 let grace = if self.is_ending { Nanos(0) } else { END_GRACE };
                 self.is_ending = true;
                 self.end_all(grace);
@@ -178,7 +177,7 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerEvent)> Supervisor<C, T> {
         }
     }
 
-    /// Removes workers that have ended, and sees to it that others come.
+    /// Removes workers that have ended, and schedules their replacement.
     fn reap(&mut self) -> io::Result<()> {
         while let Reaped::Ended { pid, exit } = reap()? {
             self.leaving.retain(|(worker, _)| worker.pid() != pid);
@@ -211,7 +210,7 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerEvent)> Supervisor<C, T> {
         Ok(())
     }
 
-    /// Gives successors that are ready their places.
+    /// Replaces workers by their successors that are ready.
     fn settle_successors(&mut self) {
         for place in &mut self.places {
             if let Some(worker) = &mut place.worker {
@@ -245,10 +244,10 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerEvent)> Supervisor<C, T> {
     fn end_all(&mut self, grace: Nanos) {
         for place in &mut self.places {
             place.start_at = None;
-            let both = [place.worker.take(), place.successor.take()];
-            let both = both.into_iter().flatten();
+            let workers = [place.worker.take(), place.successor.take()];
+            let workers = workers.into_iter().flatten();
             self.leaving
-                .extend(both.map(|worker| dismiss(worker, grace)));
+                .extend(workers.map(|worker| dismiss(worker, grace)));
         }
         let now = Nanos::now();
         for (_, kill_at) in &mut self.leaving {
@@ -298,7 +297,7 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerEvent)> Supervisor<C, T> {
         }
     }
 
-    /// When there is something to do without a signal.
+    /// When the next start or kill is due.
     fn deadline(&self) -> Option<Nanos> {
         let starts = self.places.iter().filter_map(|place| place.start_at);
         let kills = self.leaving.iter().filter_map(|(_, kill_at)| *kill_at);
@@ -306,14 +305,14 @@ impl<C: Fn(u32) -> Command, T: Fn(&WorkerEvent)> Supervisor<C, T> {
     }
 }
 
-/// Tells a worker to end, and gives it with the time at which it is killed.
+/// Signals a worker to end, and returns it with the time at which it is killed.
 fn dismiss(worker: WorkerProcess, grace: Nanos) -> (WorkerProcess, Option<Nanos>) {
     worker.signal(Signal::TERM);
     (worker, Some(Nanos::now().plus(grace)))
 }
 
 impl Orders {
-    /// Takes the signals over, of which none is lost from now on.
+    /// Handles the signals, none of which is lost from now on.
     fn take() -> io::Result<Orders> {
         let (event, sender) = UnixStream::pair()?;
         event.set_nonblocking(true)?;
@@ -340,7 +339,7 @@ impl Orders {
         while matches!(self.event.read(&mut bytes), Ok(1..)) {}
     }
 
-    /// Sleeps until something happens, at most until `deadline`.
+    /// Waits for an event, at most until `deadline`.
     fn wait(&self, deadline: Option<Nanos>) -> io::Result<()> {
         let timeout = deadline.map(|at| at.since(Nanos::now()));
         self.epoll.wait(&mut Events::with_capacity(8), timeout)
@@ -385,8 +384,8 @@ impl fmt::Display for WorkerEvent {
     }
 }
 
-/// How long workers may continue with open responses when all end.
+/// How long workers may continue with open responses if all workers end.
 const END_GRACE: Nanos = Nanos(2_000_000_000);
 
-/// How long a worker that is replaced may keep its connections.
+/// How long a replaced worker may keep its connections.
 const RENEWAL_GRACE: Nanos = Nanos(10_000_000_000);

@@ -1,4 +1,4 @@
-//! One worker: a child that inherits the listening socket and reports when it accepts.
+//! A worker: a child that inherits the listening socket and reports when it accepts connections.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -9,23 +9,23 @@ use abx_sys::{Nanos, Socket};
 use rustix::io::ioctl_fionbio;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A worker that was started and has not been reaped, so that its number is its own.
+/// A worker that has not been reaped, so that its process id still belongs to it.
 #[derive(Debug)]
 pub(super) struct WorkerProcess {
     pid: Pid,
     started: Nanos,
-    /// Gets a byte when the worker accepts connections.
+    /// Receives a byte when the worker accepts connections.
     readiness: ChildStdout,
     pub(super) is_ready: bool,
 }
 
 impl WorkerProcess {
-    /// Starts it; it is killed when the calling thread ends.
+    /// Starts a worker, which the kernel kills when the calling thread ends.
     pub(super) fn start(mut command: Command, listener: &Socket) -> io::Result<WorkerProcess> {
         let listener = listener.as_fd().try_clone_to_owned()?;
         command.stdin(Stdio::from(listener)).stdout(Stdio::piped());
         let mut child = spawn_kept(&mut command)?;
-        let readiness = child.stdout.take().expect("it was asked for");
+        let readiness = child.stdout.take().expect("standard output is a pipe");
         ioctl_fionbio(&readiness, true)?;
         Ok(WorkerProcess {
             pid: Pid::from_child(&child),
@@ -39,28 +39,28 @@ impl WorkerProcess {
         self.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
-    /// How long ago it was started.
+    /// The time since the start of the worker.
     pub(super) fn lived(&self) -> std::time::Duration {
         Nanos::now().since(self.started).into()
     }
 
-    /// What becomes readable when it is ready.
+    /// The pipe that becomes readable when the worker is ready.
     pub(super) fn readiness(&self) -> impl AsFd + '_ {
         &self.readiness
     }
 
-    /// Checks whether it has become ready; true only once.
+    /// Checks whether the worker has become ready; true only once.
     pub(super) fn becomes_ready(&mut self) -> bool {
         if self.is_ready {
             return false;
         }
-        // Its end and whatever else happens to the pipe is no readiness.
+        // The end of the pipe or an error does not mean that the worker is ready.
         self.is_ready = matches!(self.readiness.read(&mut [0]), Ok(1));
         self.is_ready
     }
 
     pub(super) fn signal(&self, signal: Signal) {
-        // Not yet reaped: at worst the signal comes too late to matter.
+        // The process was not reaped: at worst, the signal is too late to matter.
         let _ = kill_process(self.pid, signal);
     }
 }

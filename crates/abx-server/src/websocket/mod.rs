@@ -1,5 +1,5 @@
-//! WebSocket: the conversation of one connection ([`session`]), and the members of a chat
-//! that get its messages ([`rooms`]).
+//! WebSocket: the session of one connection ([`session`]), and the chat rooms with their members
+//! ([`rooms`]).
 
 pub(crate) mod rooms;
 pub(crate) mod session;

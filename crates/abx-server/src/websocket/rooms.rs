@@ -6,22 +6,22 @@ use std::sync::Arc;
 /// All rooms that have a member.
 #[derive(Debug, Default)]
 pub(crate) struct Rooms {
-    /// Each room's members, by their numbers, in no order.
+    /// The members of each room, as numbers of connections, unordered.
     members: HashMap<Arc<str>, Vec<usize>>,
     undelivered: Option<RoomMessage>,
-    /// Room for the next frames, kept from the last ones.
+    /// The buffer for the next frames, reused from the last ones.
     spare: Vec<u8>,
 }
 
 #[derive(Debug)]
 pub(crate) struct RoomMessage {
     pub(crate) room: Arc<str>,
-    /// Whole frames, the same for every member.
+    /// Complete frames, the same for every member.
     pub(crate) frames: Vec<u8>,
 }
 
 impl Rooms {
-    /// A member joins, and gets all messages from now on.
+    /// Adds a member, which gets all messages from now on.
     pub(crate) fn join(&mut self, room: &Arc<str>, number: usize) {
         self.members
             .entry(Arc::clone(room))
@@ -29,7 +29,7 @@ impl Rooms {
             .push(number);
     }
 
-    /// A member goes; the last one takes the room along.
+    /// Removes a member, and with the last one the room.
     pub(crate) fn leave(&mut self, room: &Arc<str>, number: usize) {
         if let Some(members) = self.members.get_mut(room) {
             members.retain(|member| *member != number);
@@ -39,54 +39,54 @@ impl Rooms {
         }
     }
 
-    /// How many are in a room.
+    /// The number of members of a room.
     pub(crate) fn count(&self, room: &str) -> usize {
         self.members.get(room).map_or(0, Vec::len)
     }
 
-    /// Where to write a frame that is to be delivered in this room.
+    /// The buffer for a frame to deliver in this room.
     ///
-    /// Earlier frames must be delivered first if they were for another one.
+    /// Earlier frames for another room must be delivered first.
     pub(crate) fn frames_for(&mut self, room: &Arc<str>) -> &mut Vec<u8> {
-        let room_message = self.undelivered.get_or_insert_with(|| RoomMessage {
+        let message = self.undelivered.get_or_insert_with(|| RoomMessage {
             room: Arc::clone(room),
             frames: std::mem::take(&mut self.spare),
         });
-        debug_assert_eq!(&room_message.room, room);
-        &mut room_message.frames
+        debug_assert_eq!(&message.room, room);
+        &mut message.frames
     }
 
-    /// How many bytes wait to be delivered.
+    /// The number of bytes that wait to be delivered.
     pub(crate) fn undelivered_bytes(&self) -> usize {
         self.undelivered
             .as_ref()
             .map_or(0, |message| message.frames.len())
     }
 
-    /// The frames not yet delivered, with the members that get them.
+    /// The undelivered frames, with the members that get them.
     ///
-    /// Both come back by [`Rooms::put_back`].
+    /// Return both with [`Rooms::put_back`].
     pub(crate) fn take_undelivered(&mut self) -> Option<(RoomMessage, Vec<usize>)> {
-        let room_message = self.undelivered.take()?;
-        let members = self.members.get_mut(&room_message.room);
+        let message = self.undelivered.take()?;
+        let members = self.members.get_mut(&message.room);
         let members = members.map(std::mem::take).unwrap_or_default();
-        Some((room_message, members))
+        Some((message, members))
     }
 
-    /// All was delivered; these members stay.
-    pub(crate) fn put_back(&mut self, room_message: RoomMessage, members: Vec<usize>) {
+    /// Returns a delivered message, and the members that stay in the room.
+    pub(crate) fn put_back(&mut self, message: RoomMessage, members: Vec<usize>) {
         if members.is_empty() {
-            self.members.remove(&room_message.room);
+            self.members.remove(&message.room);
         } else {
-            self.members.insert(room_message.room, members);
+            self.members.insert(message.room, members);
         }
-        self.spare = room_message.frames;
+        self.spare = message.frames;
         self.spare.clear();
         self.spare.shrink_to(SPARE_KEPT_BYTES);
     }
 }
 
-/// The room for frames that is kept between two deliveries, in bytes.
+/// The largest buffer for frames that is kept between two deliveries, in bytes.
 const SPARE_KEPT_BYTES: usize = 256 * 1024;
 
 #[cfg(test)]
@@ -94,8 +94,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_room_lives_as_long_as_it_has_members() {
-        // Method: two rooms, joined and left; what is left must be nothing.
+    fn a_room_exists_as_long_as_it_has_members() {
+        // Method: two rooms, joined and left; nothing remains.
         let mut rooms = Rooms::default();
         let (red, blue): (Arc<str>, Arc<str>) = ("red".into(), "blue".into());
         rooms.join(&red, 1);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_comes_to_all_members_once() {
+    fn a_message_is_delivered_to_all_members_once() {
         // Method: two frames in one room of two; one member does not stay.
         let mut rooms = Rooms::default();
         let red: Arc<str> = "red".into();

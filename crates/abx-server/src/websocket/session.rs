@@ -1,9 +1,8 @@
 //! WebSocket: echo and chat.
 //!
-//! `/echo` sends each message back as one frame. `/chat/ROOM` sends each message
-//! to all members of the room, its sender included, so that a sender that waits
-//! for its own message is never faster than the server. A plain GET for
-//! `/chat/ROOM` gets the number of members.
+//! `/echo` sends each message back as one frame. `/chat/ROOM` sends each message to all members of
+//! the room, including its sender, so that a sender that waits for its own message is never faster
+//! than the server. A plain GET for `/chat/ROOM` gets the number of members.
 
 use std::sync::Arc;
 
@@ -15,14 +14,14 @@ use abx_wire::websocket::{
 use crate::config::WebSocketSupport;
 use crate::websocket::rooms::Rooms;
 
-/// What a request wants besides the content.
+/// What a request asks for instead of the content.
 #[derive(Debug)]
 pub(crate) enum UpgradeRequest {
     /// A WebSocket, and the response that opens it.
     WebSocketSession(Box<WebSocketSession>, Vec<u8>),
-    /// A WebSocket that cannot be had.
+    /// A WebSocket that is refused.
     Refused(OfferFault),
-    /// The number of members, and whether the connection stays.
+    /// The number of members of a room, and the head of the response.
     Count(Arc<str>, Http1ResponseHead<'static>),
 }
 
@@ -32,24 +31,24 @@ pub(crate) struct WebSocketSession {
     server: Server,
     /// The room that the connection is in; `None` for an echo.
     room: Option<Arc<str>>,
-    /// The message that comes, or that waits for its response.
+    /// The message that is being received, or that waits for its response.
     message: Vec<u8>,
     kind: MessageKind,
 }
 
-/// What the bytes of a client were.
+/// The meaning of a client's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SessionInput {
-    /// Nothing that is whole yet.
+    /// An incomplete message.
     Part,
-    /// A whole message: respond to it before more is taken.
+    /// A complete message: respond before receiving more.
     Message,
-    /// The last of it: what is to be sent is written.
+    /// The end of the session: the last bytes to send are written.
     End,
 }
 
 impl UpgradeRequest {
-    /// What a request wishes for; `None` for the content.
+    /// What a request asks for; `None` for the content.
     pub(crate) fn of(head: &RequestHead<'_>, support: WebSocketSupport) -> Option<UpgradeRequest> {
         if support == WebSocketSupport::Off {
             return None;
@@ -89,7 +88,7 @@ impl UpgradeRequest {
     }
 }
 
-/// Writes how many members a room has.
+/// Writes the response with the number of members of a room.
 pub(crate) fn response_count(members: usize, mut head: Http1ResponseHead<'_>, out: &mut Vec<u8>) {
     let body = format!("{members}\n");
     head.content_length = body.len() as u64;
@@ -103,7 +102,7 @@ impl WebSocketSession {
         self.room.as_ref()
     }
 
-    /// Takes bytes up to the end of a message; pongs and closes are written to `out`.
+    /// Receives bytes up to the end of a message; pongs and closes are written to `out`.
     pub(crate) fn receive(&mut self, input: &mut &mut [u8], out: &mut Vec<u8>) -> SessionInput {
         while let Some(event) = self.server.receive(input, out) {
             match event {
@@ -119,8 +118,8 @@ impl WebSocketSession {
         SessionInput::Part
     }
 
-    /// Sends the message to its recipients, and returns the place in `out` where
-    /// the payload of an echo begins.
+    /// Writes the message for its recipients, and returns the place in `out` where the payload of
+    /// an echo begins.
     pub(crate) fn response(&mut self, rooms: &mut Rooms, out: &mut Vec<u8>) -> Option<usize> {
         let payload_at = match &self.room {
             Some(room) => {
@@ -137,7 +136,7 @@ impl WebSocketSession {
         payload_at
     }
 
-    /// Ends the session with a client that does not read what it is sent.
+    /// Ends the session with a client that reads too slowly.
     pub(crate) fn give_up(&mut self, out: &mut Vec<u8>) {
         let close = Close {
             code: Some(CloseCode::POLICY),
@@ -148,14 +147,14 @@ impl WebSocketSession {
     }
 }
 
-/// What is taken from a client; a longer message ends the session with code 1009.
+/// The limits for a client's messages; a longer message ends the session with code 1009.
 const LIMITS: SizeLimits = SizeLimits {
     frame_bytes: 16 << 20,
     message_bytes: 16 << 20,
 };
 
-/// How much may wait to be sent to a member of a room, in bytes, when another
-/// message comes. A member with more gets a close with code 1008 and leaves the room.
+/// How many bytes may wait to be sent to a member of a room when another message arrives. A member
+/// with more gets a close with code 1008 and leaves the room.
 pub(crate) const LISTENER_BYTES_MAX: usize = 4 << 20;
 
 /// The largest buffer for a message that an idle connection keeps.

@@ -1,4 +1,4 @@
-//! Each planted fault as a client sees it.
+//! Each injected fault as a client sees it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ fn ask(address: SocketAddr) -> io::Result<Response> {
 
 #[test]
 fn a_fault_at_100_percent_is_in_every_response() {
-    // Method: ten requests for each fault, compared with an honest page.
+    // Method: ten requests per fault, compared with a correct page.
     for model in real_models() {
         let honest = ask(start(page(model))).unwrap();
         let none = Faults::default();
@@ -93,7 +93,7 @@ fn a_fault_at_100_percent_is_in_every_response() {
 }
 
 #[test]
-fn faults_come_at_their_percentage() {
+fn faults_occur_at_their_percentage() {
     // Method: 2,000 requests; four standard deviations of 25 % are 78 responses.
     for model in real_models() {
         let address = start(faulty(
@@ -121,8 +121,8 @@ fn faults_come_at_their_percentage() {
 
 #[test]
 fn a_delayed_response_is_never_early() {
-    // Method: fifty connections with two requests each; the second waits for
-    // the first, in order. A response may be late for any reason, but not early.
+    // Method: fifty connections with two requests each; the second waits for the first. A response
+    // may be late for any reason, but not early.
     let delay = Duration::from_millis(30);
     let faults = Faults {
         delay,
@@ -145,9 +145,9 @@ fn a_delayed_response_is_never_early() {
 }
 
 #[test]
-fn a_delay_holds_up_no_other_connection() {
-    // Method: one response is due in an hour; nonsense on another connection,
-    // which is refused without delay, must get its response before that.
+fn a_delay_does_not_affect_other_connections() {
+    // Method: one response is due in an hour; a malformed request on another connection, which is
+    // refused without delay, must get its response before that.
     let faults = Faults {
         delay: Duration::from_secs(3_600),
         ..Faults::default()
@@ -163,9 +163,9 @@ fn a_delay_holds_up_no_other_connection() {
 }
 
 #[test]
-fn a_client_that_leaves_during_the_delay_harms_nobody() {
-    // Method: half of the clients leave while their responses wait, and others
-    // take their places at once.
+fn a_client_that_leaves_during_the_delay_does_not_affect_others() {
+    // Method: half of the clients leave while their responses are delayed, and others immediately
+    // take their places.
     let faults = Faults {
         delay: Duration::from_millis(20),
         ..Faults::default()
@@ -182,9 +182,9 @@ fn a_client_that_leaves_during_the_delay_harms_nobody() {
 }
 
 #[test]
-fn stalls_come_again_and_leave_the_responses_whole() {
-    // Method: one request after the other until three took half a stall or
-    // longer, with some work in each. Without stalls the deadline would pass.
+fn stalls_repeat_and_do_not_damage_responses() {
+    // Method: one request after the other, with some work in each, until three took half a stall or
+    // longer. Without stalls, the deadline would pass.
     let faults = Faults {
         work: Work::Time(Duration::from_micros(200)),
         stall: Some(Stall {
@@ -207,9 +207,9 @@ fn stalls_come_again_and_leave_the_responses_whole() {
 }
 
 #[test]
-fn planted_costs_change_no_response() {
-    // Method: ten requests of each model with every cost, compared with those of an honest page;
-    // the log has a line for each.
+fn planted_costs_do_not_change_responses() {
+    // Method: ten requests per model with every cost, compared with those of a correct page; the
+    // log has a line per request.
     let folder = tempfile::tempdir().unwrap();
     for model in real_models() {
         let honest = ask(start(page(model))).unwrap();
@@ -235,7 +235,7 @@ fn planted_costs_change_no_response() {
 
 #[test]
 fn a_log_that_cannot_be_written_is_refused() {
-    // Method: a path in a folder that is not there.
+    // Method: a path in a missing folder.
     let planted_costs = PlantedCosts {
         log: Some("/none/log".into()),
         ..PlantedCosts::default()

@@ -1,4 +1,4 @@
-//! Files below a root, and nothing above it.
+//! Files below a root, and nothing outside it.
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::support::{Client, To, concurrent_models, page, real_models, start};
 /// A model, and how it sends files.
 type Way = (Model, SendMethod);
 
-/// Every way that this kernel has.
+/// All models and ways of sending that this kernel supports.
 fn ways() -> Vec<Way> {
     // Containers often forbid rings; the other ways have the same contract.
     let has_rings = FileRing::new().is_ok();
@@ -29,17 +29,17 @@ fn ways() -> Vec<Way> {
     ways.filter(is_there).collect()
 }
 
-/// Those of models that serve many connections at once.
+/// The ways of models that serve many connections at once.
 fn concurrent_ways() -> Vec<Way> {
     let ways = ways().into_iter();
     ways.filter(|(model, _)| concurrent_models().any(|concurrent| concurrent == *model))
         .collect()
 }
 
-/// Large enough that no socket buffers hold it.
+/// Larger than the socket buffers.
 const LARGE_BYTES: usize = 20_000_000;
 
-/// A root with files, beside a file that must stay out of reach.
+/// A root with files, next to a file that must not be served.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("there is room for files");
     let root = folder.path().join("root");
@@ -59,7 +59,7 @@ fn folder() -> TempDir {
     folder
 }
 
-/// Bytes without a short period, so that a piece in the wrong place shows.
+/// Bytes without a short period, so that a misplaced piece is detected.
 fn large() -> &'static [u8] {
     static LARGE: OnceLock<Vec<u8>> = OnceLock::new();
     LARGE.get_or_init(|| {
@@ -83,7 +83,7 @@ fn config((model, sending): Way, folder: &Path) -> ServerConfig {
 }
 
 #[test]
-fn files_come_byte_for_byte_with_their_type() {
+fn files_are_served_byte_for_byte_with_their_type() {
     // Method: every kind of file on one connection, the large one twice.
     let folder = folder();
     let large = large();
@@ -108,9 +108,9 @@ fn files_come_byte_for_byte_with_their_type() {
 }
 
 #[test]
-fn nothing_outside_of_the_root_is_served() {
-    // Method: every way up, written out, escaped and through links; then a
-    // directory and a name that is not there.
+fn nothing_outside_the_root_is_served() {
+    // Method: all paths out of the root, plain, escaped and through links; then a directory and a
+    // missing name.
     let folder = folder();
     for way in ways() {
         let mut client = Client::connect(start(config(way, folder.path())));
@@ -157,9 +157,9 @@ fn files_allow_get_head_and_post_only() {
 }
 
 #[test]
-fn a_client_that_does_not_read_holds_up_nobody() {
-    // Method: one client requests the large file five times and reads nothing
-    // while another is served a hundred times; then the first one reads it all.
+fn a_client_that_does_not_read_does_not_delay_others() {
+    // Method: one client requests the large file five times and reads nothing while another is
+    // served a hundred times; then the first client reads everything.
     let folder = folder();
     let large = large();
     for way in concurrent_ways() {
@@ -177,9 +177,9 @@ fn a_client_that_does_not_read_holds_up_nobody() {
 }
 
 #[test]
-fn many_connections_are_each_sent_their_own_bytes() {
-    // Method: 200 connections request one of ten files of a megabyte each, and
-    // only then are read, one after the other; twice on each connection.
+fn many_connections_each_get_the_requested_file() {
+    // Method: 200 connections each request one of ten files of a megabyte; only then are they read,
+    // one after the other; twice per connection.
     let folder = folder();
     let large = large();
     let part = |number: usize| &large[number % 10 * 1_000_000..][..1_000_000];
@@ -205,7 +205,7 @@ fn many_connections_are_each_sent_their_own_bytes() {
 
 #[test]
 fn a_pipeline_of_small_files_is_served_in_order() {
-    // Method: files, an index, an empty one, a missing one and a HEAD in one send.
+    // Method: files, an index, an empty file, a missing one and a HEAD in one send.
     let folder = folder();
     for way in ways() {
         let mut client = Client::connect(start(config(way, folder.path())));
@@ -231,8 +231,8 @@ fn a_pipeline_of_small_files_is_served_in_order() {
 
 #[test]
 fn a_file_that_shrinks_ends_the_connection_and_one_that_grows_keeps_its_length() {
-    // Method: a client requests a file that no buffers hold and reads its head;
-    // then the file is cut to half, or gets longer, and the client reads on.
+    // Method: a client requests a file larger than the buffers and reads the head; then the file is
+    // halved or extended, and the client continues to read.
     let large = large();
     for way in ways() {
         for is_cut in [true, false] {
@@ -263,9 +263,9 @@ fn a_file_that_shrinks_ends_the_connection_and_one_that_grows_keeps_its_length()
 }
 
 #[test]
-fn a_client_that_leaves_in_the_middle_leaves_the_others_alone() {
-    // Method: twenty clients request the large file and go without reading it,
-    // so that their numbers are given out again; then others read it whole.
+fn a_client_that_leaves_early_does_not_affect_others() {
+    // Method: twenty clients request the large file and leave without reading it, so that their
+    // numbers are reused; then others read it completely.
     let folder = folder();
     let large = large();
     for way in ways() {
@@ -284,9 +284,9 @@ fn a_client_that_leaves_in_the_middle_leaves_the_others_alone() {
 }
 
 #[test]
-fn files_are_late_or_refused_where_that_is_planted() {
-    // Method: every second request of many is refused, all of them wait a moment;
-    // what is not refused must be whole, and both must occur.
+fn responses_with_files_may_be_delayed_or_refused() {
+    // Method: many requests, half of which are refused, all with a delay. Accepted responses must
+    // be complete, and both kinds must occur.
     let folder = folder();
     for way in ways() {
         let faults = Faults {

@@ -1,4 +1,4 @@
-//! What every model has to do with the usual page.
+//! The behaviour of every model with the default page.
 
 use std::net::TcpStream;
 use std::process::Command;
@@ -32,9 +32,9 @@ fn every_model_serves_many_requests_on_one_connection() {
 }
 
 #[test]
-fn requests_in_one_go_are_served_in_order() {
-    // Method: 5,000 requests written before the first response is read; a size that
-    // fills the sockets' buffers, so that the server has to break off and continue.
+fn pipelined_requests_are_served_in_order() {
+    // Method: 5,000 requests written before the first response is read: enough to fill the sockets'
+    // buffers, so that the server must interrupt sending.
     for model in Model::ALL {
         let address = start(ServerConfig {
             content: Content::Page { bytes: Some(1_000) },
@@ -51,8 +51,8 @@ fn requests_in_one_go_are_served_in_order() {
 }
 
 #[test]
-fn a_page_of_any_size_comes_whole() {
-    // Method: none, one byte, and more than one send takes; compared with the pattern.
+fn a_page_of_any_size_is_complete() {
+    // Method: no bytes, one byte, and more than one send takes; compared with the pattern.
     let pattern = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-\n";
     for model in Model::ALL {
         for bytes in [0, 1, 3_000_000] {
@@ -72,8 +72,8 @@ fn a_page_of_any_size_comes_whole() {
 }
 
 #[test]
-fn a_request_may_come_byte_by_byte() {
-    // Method: a head and a body in single bytes, and at once the next request.
+fn a_request_may_arrive_byte_by_byte() {
+    // Method: a head and a body in single bytes, and immediately the next request.
     for model in real_models() {
         let mut client = Client::connect(start(page(model)));
         let post = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc";
@@ -98,9 +98,9 @@ fn head_has_the_length_but_no_body() {
 }
 
 #[test]
-fn the_connection_ends_when_version_or_header_say_so() {
-    // Method: requests that close and one that does not; another one sent
-    // behind must not turn the close into a reset, nor get a response.
+fn the_connection_ends_if_version_or_header_require_it() {
+    // Method: requests that close and one that does not. A request sent after a closing one must
+    // not cause a reset, and gets no response.
     let cases = [
         ("1.1", "Connection: close\r\n", Some("close")),
         ("1.0", "", Some("close")),
@@ -127,8 +127,8 @@ fn the_connection_ends_when_version_or_header_say_so() {
 }
 
 #[test]
-fn nonsense_is_refused_with_400_and_a_close() {
-    // Method: no request, with more behind it than one read takes.
+fn a_malformed_request_gets_status_400_and_a_close() {
+    // Method: a malformed request, followed by more bytes than one read takes.
     for model in real_models() {
         let mut client = Client::connect(start(page(model)));
         client.send("nonsense\r\n\r\n".repeat(10_000));
@@ -155,10 +155,9 @@ fn two_hundred_connections_are_served_at_once() {
 }
 
 #[test]
-fn a_process_with_one_connection_at_a_time_serves_all_who_wait() {
+fn a_process_with_one_connection_at_a_time_serves_all_waiting_clients() {
     // Method: 50 clients connect and send before the first response is read, and none of them
-    // leaves. A response to one while others wait announces that the connection ends, which
-    // is all but the last; that one may stay.
+    // leaves. Responses announce the end of the connection while others wait: all except the last.
     let address = start(page(Model::Prefork));
     let mut clients: Vec<Client> = (0..50).map(|_| Client::connect(address)).collect();
     for client in &mut clients {
@@ -179,9 +178,9 @@ fn a_process_with_one_connection_at_a_time_serves_all_who_wait() {
 }
 
 #[test]
-fn a_silent_client_gives_way_to_one_that_waits() {
-    // Method: one that got a response and one that never sends anything, each with the only
-    // process to itself; the next one must get a response, and the silent one ends.
+fn a_silent_client_is_replaced_by_a_waiting_one() {
+    // Method: a client that got a response and one that never sends anything, each of which
+    // occupies the only process. The next client must get a response, and the silent one ends.
     let address = start(page(Model::Prefork));
     let mut responded = Client::connect(address);
     assert_eq!(responded.get("/").status, 200);
@@ -193,9 +192,9 @@ fn a_silent_client_gives_way_to_one_that_waits() {
 }
 
 #[test]
-fn as_many_threads_as_there_may_be_respond_and_the_others_wait() {
-    // Method: each response takes a while, in which so many requests as there are threads go
-    // on together: four of them with four threads, and with one thread one after the other.
+fn requests_beyond_the_number_of_threads_wait() {
+    // Method: responses that take a while: with four threads, four requests are served at a time,
+    // and with one thread, they are served one after the other.
     let delay = Duration::from_millis(200);
     for model in Model::ALL
         .into_iter()
@@ -228,8 +227,7 @@ fn as_many_threads_as_there_may_be_respond_and_the_others_wait() {
 
 #[test]
 fn curl_understands_every_response() {
-    // Method: a foreign client with a long body, for which curl waits for leave
-    // to send it, then HTTP/1.0.
+    // Method: a long body, for which curl waits for permission to send it, then HTTP/1.0.
     let folder = tempfile::tempdir().unwrap();
     let body = folder.path().join("body");
     std::fs::write(&body, vec![b'x'; 2_000_000]).unwrap();
@@ -259,8 +257,8 @@ fn curl_understands_every_response() {
 }
 
 #[test]
-fn a_configuration_that_contradicts_itself_is_refused() {
-    // Method: one refusal for each rule, and an address in use.
+fn a_contradictory_configuration_is_refused() {
+    // Method: one refusal per rule, and an address in use.
     let with = |model, content, faults| ServerConfig {
         content,
         faults,
@@ -313,15 +311,15 @@ fn a_configuration_that_contradicts_itself_is_refused() {
     }
 }
 
-/// Why a server does not start.
+/// The error with which a server refuses to start.
 fn refusal(config: ServerConfig) -> ServeError {
     let ended = serve(&config, |_| panic!("it must not start"), |_| {});
     ended.expect_err("what contradicts itself is refused")
 }
 
 #[test]
-fn who_speaks_websocket_is_told_to_those_who_ask_another_model() {
-    // Method: models without any of it, and one without rooms; what is advised.
+fn a_model_without_websocket_is_refused_with_the_names_of_others() {
+    // Method: models without WebSocket, and one without rooms; the message names alternatives.
     for (model, support, feature, choice) in [
         (
             Model::Null,
@@ -356,9 +354,9 @@ fn is_refusal(error: &ServeError, by: Model, of: Feature) -> bool {
 }
 
 #[test]
-fn a_short_backlog_turns_connections_away() {
-    // Method: a server that is busy with one request accepts no connection, so that only
-    // its backlog takes connections: connect until one is not taken.
+fn a_full_backlog_rejects_connections() {
+    // Method: a server that is busy with one request accepts no connections, so that they only fill
+    // its backlog: connect until a connection is rejected.
     let taken = |backlog| {
         let faults = Faults {
             work: Work::Time(Duration::from_secs(10)),

@@ -9,19 +9,19 @@ use std::time::Duration;
 use abx_server::{Feature, Model, ServerConfig, serve};
 use abx_sys::ServerAddress;
 
-/// The models that serve, and are no mere ceiling: they take faults.
+/// The models except the null model: those that support faults.
 pub fn real_models() -> impl Iterator<Item = Model> {
     Model::ALL
         .into_iter()
         .filter(|model| model.supports(Feature::Faults))
 }
 
-/// Those that serve many connections at once.
+/// The models that serve many connections at once.
 pub fn concurrent_models() -> impl Iterator<Item = Model> {
     real_models().filter(|model| *model != Model::Prefork)
 }
 
-/// The usual page on a port of the kernel's choice.
+/// The default page on a port that the kernel chooses.
 pub fn page(model: Model) -> ServerConfig {
     ServerConfig::new(model)
 }
@@ -40,10 +40,10 @@ pub fn start(config: ServerConfig) -> SocketAddr {
     receiver.recv().expect("the server starts")
 }
 
-/// One connection. Reads fail after a time that no working server needs.
+/// A connection. Reads fail after a time that no working server needs.
 pub struct Client(BufReader<TcpStream>);
 
-/// One response, read by its `Content-Length`.
+/// A response, read according to its `Content-Length`.
 #[derive(Debug, PartialEq)]
 pub struct Response {
     pub status: u16,
@@ -95,14 +95,14 @@ impl Client {
         Ok(Response { status, head, body })
     }
 
-    /// Reads so many bytes.
+    /// Reads this number of bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
         self.0.read_exact(&mut bytes).expect("they come");
         bytes
     }
 
-    /// Reads what is left to the end, which must be no reset.
+    /// Reads the rest up to the end, which must not be a reset.
     pub fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         self.0.read_to_end(&mut rest).expect("the end is orderly");

@@ -9,8 +9,8 @@ use abx_server::{Content, ServerCertificate, ServerConfig};
 
 use crate::support::{page, real_models, start};
 
-/// Asks so often for a page of so many bytes on one connection, all at once, then reads to the
-/// end, which must be TLS' own goodbye; each body is held against the pattern that pages have.
+/// Sends a number of requests for a page of a given size on one connection, all at once, then
+/// reads to the end, which must be a close_notify. Each body is compared with the pattern of pages.
 const CLIENT: &str = r#"
 import socket, ssl, sys
 port, count, size, version = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
@@ -49,8 +49,8 @@ fn ask(address: SocketAddr, count: usize, bytes: u64, version: &str) -> String {
 
 #[test]
 fn every_model_encrypts_its_responses() {
-    // Method: each version; thousands of requests in one go, whose responses fill the sockets'
-    // buffers, so that records have to wait; and pages of many records.
+    // Method: each version; thousands of pipelined requests, whose responses fill the sockets'
+    // buffers, so that records must wait; and pages of many records.
     for model in real_models() {
         for (count, bytes) in [(3_000, 1_000), (2, 3_000_000)] {
             let address = start(ServerConfig {
@@ -66,9 +66,9 @@ fn every_model_encrypts_its_responses() {
 }
 
 #[test]
-fn whoever_speaks_no_tls_is_told_so_and_harms_nobody() {
-    // Method: HTTP in clear text gets an alert (RFC 8446, section 6) and an end; the next
-    // client is served.
+fn a_client_without_tls_gets_an_alert_and_does_not_affect_others() {
+    // Method: plain HTTP gets an alert (RFC 8446, section 6) and the end of the connection; the
+    // next client is served.
     for model in real_models() {
         let address = start(ServerConfig {
             certificate: Some(ServerCertificate::SelfSigned),

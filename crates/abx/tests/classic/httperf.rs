@@ -338,7 +338,7 @@ fn a_link_named_httperf_runs_httperf() {
 
 #[test]
 fn unsupported_options_are_refused_in_one_line() {
-    // Method: options that abx does not do, words that are none, servers that are nowhere;
+    // Method: options that abx does not support, words that are none, servers that are nowhere;
     // the code is the one of httperf for wrong options.
     let home = Home::new();
     home.write("wrong", "/a foo=1\n");
@@ -351,7 +351,7 @@ fn unsupported_options_are_refused_in_one_line() {
             &["--ssl-verify", "--ssl", "--ssl-ca-file=gone"],
             "httperf: gone: ",
         ),
-        (&["--servers=f"], "httperf: abx does not do --servers"),
+        (&["--servers=f"], "httperf: abx does not support --servers"),
         (&["--nonsense"], "httperf: unrecognized option '--nonsense'"),
         (&["--num-conns=x"], "httperf: illegal number of connections"),
         (&["--session-cookies"], "httperf: --session-cookie requires"),

@@ -1,4 +1,4 @@
-//! What is sent: the same call again and again, or calls in the bursts of sessions.
+//! The requests: the same call repeatedly, or the calls in the bursts of sessions.
 
 mod requests;
 mod script;

@@ -3,12 +3,12 @@
 use super::super::options::{HttperfOptions, HttperfUris};
 use super::script::ScriptCall;
 
-/// Writes one request after the other.
+/// Writes the requests of a load in sequence.
 #[derive(Debug, Clone)]
 pub struct HttperfRequests {
     method: String,
-    /// Behind the URI, except for the empty line.
-    behind: Vec<u8>,
+    /// The head after the URI, without the empty line at its end.
+    rest: Vec<u8>,
     uris: UriSequence,
     written: u64,
 }
@@ -19,7 +19,7 @@ enum UriSequence {
     Set {
         prefix: String,
         files: u64,
-        /// The first one, and how many further each next one is, in millionths of a file.
+        /// The start, and the distance from one file to the next, in millionths of a file.
         first: u128,
         step: u128,
     },
@@ -32,36 +32,36 @@ enum UriSequence {
 const MILLION: u128 = 1_000_000;
 
 impl HttperfRequests {
-    /// Those of a load; `log` is what stands in the file of `--wlog`.
+    /// The requests of a load; `log` is the contents of the file of `--wlog`.
     #[must_use]
     pub fn new(options: &HttperfOptions, log: &[u8]) -> HttperfRequests {
         let method = options.method.as_deref().unwrap_or("GET");
         let version = if options.is_http10 { "1.0" } else { "1.1" };
-        let mut behind = format!(" HTTP/{version}\r\nUser-Agent: httperf/0.9.0\r\n");
+        let mut rest = format!(" HTTP/{version}\r\nUser-Agent: httperf/0.9.0\r\n");
         if options.is_http10 {
-            behind.push_str("Connection: keep-alive\r\n");
+            rest.push_str("Connection: keep-alive\r\n");
         }
         if !options.no_host_header {
-            behind.push_str(&format!("Host: {}\r\n", options.host()));
+            rest.push_str(&format!("Host: {}\r\n", options.host()));
         }
-        let mut behind = behind.into_bytes();
+        let mut rest = rest.into_bytes();
         if let Some((headers, _)) = &options.add_header {
-            behind.extend_from_slice(headers);
+            rest.extend_from_slice(headers);
         }
         HttperfRequests {
             method: method.to_owned(),
-            behind,
+            rest,
             uris: UriSequence::of(options, log),
             written: 0,
         }
     }
 
-    /// Writes the next one behind what stands in `bytes`; false when the last one was written.
+    /// Appends the next request to `bytes`; false if there are no more.
     pub fn write(&mut self, bytes: &mut Vec<u8>) -> bool {
         self.write_with(None, bytes)
     }
 
-    /// The same with a cookie.
+    /// Appends the next request, with a cookie.
     pub(super) fn write_with(&mut self, cookie: Option<&[u8]>, bytes: &mut Vec<u8>) -> bool {
         let start = bytes.len();
         bytes.extend_from_slice(self.method.as_bytes());
@@ -75,7 +75,7 @@ impl HttperfRequests {
         true
     }
 
-    /// Writes a call of a file of sessions.
+    /// Appends a call of a session file.
     pub(super) fn write_scripted(
         &self,
         call: &ScriptCall,
@@ -86,14 +86,14 @@ impl HttperfRequests {
         self.write_rest(call.contents.as_deref(), cookie, bytes);
     }
 
-    /// Whether the replies have no bodies.
+    /// Whether the requests are for heads only.
     pub(super) fn is_for_heads(&self) -> bool {
         self.method == "HEAD"
     }
 
-    /// Writes what stands behind the URI.
+    /// Appends everything after the URI.
     fn write_rest(&self, contents: Option<&[u8]>, cookie: Option<&[u8]>, bytes: &mut Vec<u8>) {
-        bytes.extend_from_slice(&self.behind);
+        bytes.extend_from_slice(&self.rest);
         if let Some(contents) = contents {
             let line = format!("Content-length: {}\r\n", contents.len());
             bytes.extend_from_slice(line.as_bytes());
@@ -116,16 +116,17 @@ impl UriSequence {
                 files,
                 step_millionths,
             } => {
-                let (own_count, total) = options.client;
+                let (client, clients) = options.client;
                 UriSequence::Set {
                     prefix: options.uri.trim_end_matches('/').to_owned(),
                     files: *files,
-                    first: u128::from(own_count) * MILLION,
-                    step: u128::from(*step_millionths) * u128::from(total),
+                    first: u128::from(client) * MILLION,
+                    step: u128::from(*step_millionths) * u128::from(clients),
                 }
             }
             HttperfUris::Log { repeats, .. } => UriSequence::Log {
-                uris: { log.split(|byte| *byte == 0) }
+                uris: log
+                    .split(|byte| *byte == 0)
                     .map(<[u8]>::trim_ascii)
                     .filter(|uri| !uri.is_empty())
                     .map(<[u8]>::to_vec)
@@ -135,7 +136,7 @@ impl UriSequence {
         }
     }
 
-    /// Writes that of a call; false when there is none.
+    /// Appends the URI of a call; false if the log has ended.
     fn write(&self, call: u64, bytes: &mut Vec<u8>) -> bool {
         match self {
             UriSequence::One(uri) => bytes.extend_from_slice(uri.as_bytes()),
@@ -145,9 +146,9 @@ impl UriSequence {
                 first,
                 step,
             } => {
-                // Clients begin beside each other and continue by as many as there are of them.
-                let passed = first + (u128::from(call) + 1) * step;
-                let file = passed / MILLION % u128::from(*files);
+                // Clients begin at adjacent files, and advance by the number of clients.
+                let position = first + (u128::from(call) + 1) * step;
+                let file = position / MILLION % u128::from(*files);
                 let digits = (files - 1).to_string().len();
                 bytes.extend_from_slice(prefix.as_bytes());
                 for digit in format!("{file:0digits$}").bytes() {
@@ -160,8 +161,8 @@ impl UriSequence {
                 if count == 0 || (call >= count && !repeats) {
                     return false;
                 }
-                let place = usize::try_from(call % count).unwrap_or_default();
-                bytes.extend_from_slice(&uris[place]);
+                let index = usize::try_from(call % count).unwrap_or_default();
+                bytes.extend_from_slice(&uris[index]);
             }
         }
         true
@@ -187,7 +188,7 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
-    /// The URIs of so many calls at most.
+    /// The URIs of up to this many calls.
     fn uris(line: &str, calls: usize, log: &[u8]) -> Vec<String> {
         let mut requests = HttperfRequests::new(&options(line), log);
         let mut texts = Vec::new();
@@ -204,9 +205,9 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_httperfs() {
-        // Method: what --print-request=header of httperf 0.9.0 showed, except for --no-host-hdr,
-        // for which it ends the request before the further headers.
+    fn requests_are_those_that_httperf_sends() {
+        // Method: the output of httperf 0.9.0 with --print-request=header, except for
+        // --no-host-hdr, with which httperf ends the request before the further headers.
         assert_eq!(
             written("--server 127.0.0.1 --port 28431"),
             "GET / HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: 127.0.0.1\r\n\r\n"
@@ -233,8 +234,8 @@ mod tests {
     }
 
     #[test]
-    fn a_working_set_is_gone_through_as_httperf_does() {
-        // Method: sets, rates and clients beside the URIs that httperf 0.9.0 requested.
+    fn a_working_set_is_requested_in_the_order_of_httperf() {
+        // Method: sets, rates and clients, with the URIs that httperf 0.9.0 requested.
         for (line, expected) in [
             ("--wset 10,1", "/1 /2 /3 /4 /5"),
             ("--wset 10,1 --client 1/2", "/3 /5 /7 /9 /1"),
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_ends_or_begins_again() {
+    fn a_log_ends_or_repeats() {
         // Method: three URIs for five calls.
         let log = b"/a\0/b\0/c\0";
         assert_eq!(uris("--wlog y,f", 5, log), ["/a", "/b", "/c", "/a", "/b"]);

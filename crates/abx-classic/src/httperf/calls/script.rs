@@ -1,8 +1,8 @@
-//! The calls of a session, and the file of `--wsesslog` that describes them.
+//! The calls of a session, and the `--wsesslog` file that describes them.
 
 use super::super::values::HttperfRefusal;
 
-/// Calls of a session that belong together.
+/// Calls of a session that are sent together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttperfBurst {
     pub calls: u32,
@@ -10,7 +10,7 @@ pub struct HttperfBurst {
     pub think_ns: u64,
 }
 
-/// One session as it is described: its bursts, and its calls if they are described.
+/// The description of a session: its bursts, and its calls if a file describes them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Script {
     bursts: Vec<HttperfBurst>,
@@ -22,12 +22,12 @@ pub(super) struct Script {
 pub(super) struct ScriptCall {
     pub(super) uri: String,
     pub(super) method: String,
-    /// What is sent behind the head.
+    /// The body of the request.
     pub(super) contents: Option<Vec<u8>>,
 }
 
 impl Script {
-    /// So many calls in bursts, each as the other options describe it.
+    /// Equal calls in bursts, as the other options describe them.
     pub(super) fn same(calls: u32, burst: u32, think_ns: u64) -> Script {
         let mut bursts = Vec::new();
         let mut left = calls;
@@ -42,13 +42,13 @@ impl Script {
         }
     }
 
-    /// The sessions of a file, in which each burst without a time of its own thinks for so long.
+    /// Reads the sessions of a file; `think_ns` is the think time of a burst without its own.
     pub(super) fn of_log(
         log: &[u8],
         file: &str,
         think_ns: u64,
     ) -> Result<Vec<Script>, HttperfRefusal> {
-        // A line end behind a backslash is one inside of contents.
+        // A line end after a backslash belongs to the contents.
         let text = String::from_utf8_lossy(log).replace("\\\r\n", "\\n");
         let text = text.replace("\\\n", "\\n");
         let mut scripts = Vec::new();
@@ -59,8 +59,8 @@ impl Script {
                 continue;
             }
             let words = words(line).ok_or_else(|| unread(line, file))?;
-            let belongs = line.starts_with(char::is_whitespace);
-            match script.bursts.last_mut().filter(|_| belongs) {
+            let is_indented = line.starts_with(char::is_whitespace);
+            match script.bursts.last_mut().filter(|_| is_indented) {
                 Some(burst) => burst.calls += 1,
                 None => script.bursts.push(HttperfBurst { calls: 1, think_ns }),
             }
@@ -75,7 +75,7 @@ impl Script {
         }
     }
 
-    /// Takes a line of a file: a URI, and the other properties of its call.
+    /// Adds the call of a line: a URI, and the other properties of the call.
     fn take(&mut self, words: &[String], file: &str) -> Result<(), HttperfRefusal> {
         let mut call = ScriptCall {
             uri: words.first().cloned().unwrap_or_default(),
@@ -94,7 +94,7 @@ impl Script {
                     let think_s = think.parse().ok();
                     let think_s = think_s.filter(|think_s| (0.0..=1e9).contains(think_s));
                     let think_s: f64 = think_s.ok_or_else(|| unread(word, file))?;
-                    // As with httperf the last one of a burst is the one that holds.
+                    // As in httperf, the last think time of a burst counts.
                     if let Some(burst) = self.bursts.last_mut() {
                         burst.think_ns = (think_s * 1e9) as u64;
                     }
@@ -113,7 +113,7 @@ impl Script {
         self.bursts.iter().copied()
     }
 
-    /// The call at this place; `None` if it is not described.
+    /// The call at this place; `None` if no file describes the calls.
     pub(super) fn call(&self, place: usize) -> Option<&ScriptCall> {
         self.calls.get(place)
     }
@@ -128,7 +128,7 @@ fn is_method(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
-/// The words of a line, of which contents may be quoted; `None` when a quote has no end.
+/// The words of a line, in which contents may be quoted; `None` for an unclosed quote.
 fn words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut rest = line.trim();
@@ -137,18 +137,18 @@ fn words(line: &str) -> Option<Vec<String>> {
             let quote = contents.chars().next()?;
             matches!(quote, '\'' | '"').then(|| (quote, &contents[1..]))
         });
-        let (word, behind) = match quote {
+        let (word, after) = match quote {
             Some((quote, contents)) => {
-                let (contents, behind) = contents.split_once(quote)?;
-                (format!("contents={contents}"), behind)
+                let (contents, after) = contents.split_once(quote)?;
+                (format!("contents={contents}"), after)
             }
             None => {
-                let (word, behind) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-                (word.to_owned(), behind)
+                let (word, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+                (word.to_owned(), after)
             }
         };
         words.push(word);
-        rest = behind.trim_start();
+        rest = after.trim_start();
     }
     Some(words)
 }
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn equal_calls_come_in_bursts() {
-        // Method: calls that burst lengths divide and do not, beside what httperf 0.9.0 sent.
+        // Method: multiples of the burst length and others, sent in bursts as by httperf 0.9.0.
         for (calls, burst, expected) in [
             (8, 4, &[4, 4][..]),
             (7, 3, &[3, 3, 1]),
@@ -188,8 +188,8 @@ mod tests {
 
     #[test]
     fn a_file_is_read_as_httperf_reads_it() {
-        // Method: sessions, bursts, thinking and contents of all forms, beside what httperf
-        // 0.9.0 sent for such files.
+        // Method: sessions, bursts, think times and contents in all forms, with the requests that
+        // httperf 0.9.0 sent for such files.
         let log = "# two sessions\n/a think=0.2\n\t/b think=0.6\n /c\n/d\n\n  \n# more\n   /e \
             method=PUT contents='sq mix\"ed'\n/f method=POST contents=word\n/g \
             contents=\"a\\nb\\\nc\" think=1\n";
@@ -219,8 +219,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_named() {
-        // Method: one for each message; those of arguments and methods are httperf's.
+    fn an_unreadable_file_is_refused_with_its_mistake() {
+        // Method: one mistake per message; those about arguments and methods are httperf's.
         for (log, message) in [
             ("/a think=x\n", "did not recognize arg 'think=x' in f"),
             ("/a foo=1\n", "did not recognize arg 'foo=1' in f"),
@@ -236,8 +236,8 @@ mod tests {
     }
 
     #[test]
-    fn contents_begin_with_any_letter() {
-        // Method: letters of several bytes, with a quote after them and without one.
+    fn contents_may_begin_with_any_character() {
+        // Method: characters of several bytes, with and without a quote after them.
         for contents in ["\u{e9}", "\u{fffd}\"x", "\u{1f980}'"] {
             let scripts = of_log(&format!("/a contents={contents}\n")).unwrap();
             let expected = Some(contents.as_bytes().to_vec());
@@ -246,15 +246,15 @@ mod tests {
     }
 
     #[test]
-    fn what_fuzzing_kept_is_read() {
-        // Method: the fuzz target's body, on kept inputs and changes of them.
+    fn the_fuzzing_corpus_is_read() {
+        // Method: the body of the fuzz target, on the corpus and mutations of it.
         abx_corpus::replay("httperf_sessions", 2_000, fuzz::any_session_file);
     }
 
     proptest! {
         #[test]
         fn no_file_panics(log in "([ /a-z='\"\\\\\n#]|think=|contents=|method=){0,60}") {
-            // Method: the fuzz target's body, on any text of the characters that mean something.
+            // Method: the body of the fuzz target, on any text of significant characters.
             fuzz::any_session_file(log.as_bytes());
             if let Ok(scripts) = of_log(&log) {
                 for script in scripts {

@@ -8,29 +8,30 @@ use super::super::values::{HttperfRefusal, refusal};
 use super::requests::HttperfRequests;
 use super::script::{HttperfBurst, Script, ScriptCall};
 
-/// The requests of sessions. Sessions are numbered in the order in which they begin, calls of
-/// all of them in the order in which they are sent.
+/// The requests of sessions. Sessions are numbered in the order in which they begin, and the calls
+/// of all sessions in the order in which they are sent.
 #[derive(Debug, Clone)]
 pub struct HttperfSessionRequests {
     requests: HttperfRequests,
-    /// The calls of each session in turn; all the same without a file.
+    /// The scripts that sessions use in turn; a single one without a file.
     scripts: Vec<Script>,
     begun: u64,
     cookies: Option<Cookies>,
 }
 
 impl HttperfSessionRequests {
-    /// Those of a load of sessions; `log` is what stands in the file of `--wsesslog` or
+    /// The requests of a load of sessions; `log` is the contents of the file of `--wsesslog` or
     /// `--wlog`.
     ///
     /// # Errors
-    /// [`HttperfRefusal`] for a file that describes no sessions, and options without any.
+    /// [`HttperfRefusal`] for a file that describes no sessions, and for options without sessions.
     pub fn new(
         options: &HttperfOptions,
         log: &[u8],
     ) -> Result<HttperfSessionRequests, HttperfRefusal> {
-        let sessions = options.session.load.as_ref();
-        let sessions = sessions.ok_or_else(|| refusal("there are no sessions"))?;
+        let Some(sessions) = &options.session.load else {
+            return Err(refusal("there are no sessions"));
+        };
         let think_ns = (sessions.think_s * 1e9) as u64;
         let scripts = match &sessions.calls {
             HttperfSessionCalls::Same(calls) => {
@@ -49,24 +50,24 @@ impl HttperfSessionRequests {
         })
     }
 
-    /// The next session begins; returns its bursts.
+    /// Begins the next session, and returns its bursts.
     pub fn begin(&mut self) -> Vec<HttperfBurst> {
         let bursts = self.script(self.begun).bursts().collect();
         self.begun += 1;
         bursts
     }
 
-    /// Writes the request of a call at this place of its session. Answers whether it is for a
-    /// head alone.
+    /// Appends the request of a call at this place of its session. Returns whether it is for a
+    /// head only.
     pub fn write(&mut self, session: u64, place: usize, call: u64, bytes: &mut Vec<u8>) -> bool {
         let script = &self.scripts[self.index(session)];
         let scripted = script.call(place);
-        let cookie = self.cookies.as_ref();
-        let cookie = cookie.and_then(|cookies| cookies.of.get(&session));
+        let cookies = self.cookies.as_ref();
+        let cookie = cookies.and_then(|cookies| cookies.by_session.get(&session));
         let cookie = cookie.map(Vec::as_slice);
         match scripted {
             Some(scripted) => self.requests.write_scripted(scripted, cookie, bytes),
-            // URIs of sessions have no end.
+            // The URIs of sessions never end.
             None => _ = self.requests.write_with(cookie, bytes),
         }
         if let Some(cookies) = &mut self.cookies {
@@ -78,7 +79,7 @@ impl HttperfSessionRequests {
         }
     }
 
-    /// A part of a reply's head has come.
+    /// Receives a part of a reply's head.
     pub fn head(&mut self, call: u64, bytes: &[u8]) {
         if let Some(cookies) = &mut self.cookies {
             let head = cookies.heads.entry(call).or_default();
@@ -90,20 +91,20 @@ impl HttperfSessionRequests {
         }
     }
 
-    /// A call got its response: sets the cookie that its session has from then on.
+    /// Ends a call that got its response, and sets the cookie of its session.
     pub fn responded(&mut self, call: u64) {
         if let Some(cookies) = &mut self.cookies {
             cookies.responded(call);
         }
     }
 
-    /// A session has ended.
+    /// Ends a session.
     pub fn ends(&mut self, session: u64) {
         if let Some(cookies) = &mut self.cookies {
-            cookies.of.remove(&session);
+            cookies.by_session.remove(&session);
             let heads = &mut cookies.heads;
-            cookies.sessions.retain(|call, of| {
-                let stays = *of != session;
+            cookies.sessions.retain(|call, session_of_call| {
+                let stays = *session_of_call != session;
                 if !stays {
                     heads.remove(call);
                 }
@@ -122,16 +123,16 @@ impl HttperfSessionRequests {
     }
 }
 
-/// What is kept of a call's heads: twice the longest head that is read.
+/// How much of a call's heads is kept: twice the longest head that is read.
 const HEAD_BYTES_MAX: usize = 512 * 1024;
 
-/// The cookie of each session: as httperf's, the last one that came.
+/// The cookie of each session: as in httperf, the last one received.
 #[derive(Debug, Clone, Default)]
 struct Cookies {
-    of: BTreeMap<u64, Vec<u8>>,
+    by_session: BTreeMap<u64, Vec<u8>>,
     /// The session of each call that was sent.
     sessions: BTreeMap<u64, u64>,
-    /// What came of heads, by call.
+    /// The parts of heads received so far, by call.
     heads: BTreeMap<u64, Vec<u8>>,
 }
 
@@ -148,7 +149,8 @@ impl Cookies {
             is_cookie.then(|| value.split(|byte| *byte == b';').next())?
         });
         if let Some(cookie) = cookies.next_back() {
-            self.of.insert(session, cookie.trim_ascii().to_vec());
+            self.by_session
+                .insert(session, cookie.trim_ascii().to_vec());
         }
     }
 }
@@ -179,8 +181,8 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_echoed_as_httperf_does() {
-        // Method: a line beside what httperf 0.9.0 printed for it.
+    fn options_of_sessions_are_echoed_as_by_httperf() {
+        // Method: a command line, with the line that httperf 0.9.0 printed for it.
         let line = "--wsess=1,2,0.05 --hog --retry-on-failure --failure-status=404 \
             --max-connections=4 --max-piped-calls=3 --session-cookies --timeout 3 \
             --think-timeout 2 --method=GET --burst-length=2 --rate=5 --wset 10,1";
@@ -196,8 +198,8 @@ mod tests {
 
     #[test]
     fn heads_of_calls_that_get_no_response_take_little_memory() {
-        // Method: a session whose call gets heads without end and fails, a hundred times; and one
-        // call that gets megabytes of them before its own.
+        // Method: a hundred sessions whose call gets an endless head and fails, and a call that
+        // gets megabytes of heads before the head of its response.
         let mut requests = requests("--wsess=100,1,0 --session-cookies", "");
         for session in 0..100 {
             written(&mut requests, session, 0);
@@ -218,7 +220,7 @@ mod tests {
 
     #[test]
     fn values_that_mean_nothing_are_refused() {
-        // Method: one for each part; the messages are httperf's, as far as it has one.
+        // Method: one mistake per part; the messages are httperf's if it has one.
         for (line, message) in [
             (
                 "--wsess=x",
@@ -266,8 +268,8 @@ mod tests {
 
     #[test]
     fn sessions_of_a_file_take_turns() {
-        // Method: two sessions in a file, three that begin; requests as httperf 0.9.0 sent
-        // them.
+        // Method: two sessions in a file, and three that begin; the requests are those that httperf
+        // 0.9.0 sent.
         let log = "/a\n /b\n/c method=POST contents='x y'\n\n/d method=HEAD think=2\n/e\n";
         let mut requests = requests("--server a --wsesslog=3,0.5,f --add-header X:y\\n", log);
         let burst = |calls, think_ms: u64| HttperfBurst {
@@ -293,8 +295,8 @@ mod tests {
     }
 
     #[test]
-    fn a_session_keeps_the_last_cookie_that_came() {
-        // Method: two sessions, of which one is given cookies twice; heads come in parts.
+    fn a_session_keeps_the_last_cookie_received() {
+        // Method: two sessions, one of which gets two cookies; heads arrive in parts.
         let mut requests = requests("--server a --wsess=2,3,0 --session-cookies", "");
         assert!(!written(&mut requests, 0, 0).contains("Cookie"));
         requests.head(0, b"HTTP/1.1 200 OK\r\nSet-Coo");

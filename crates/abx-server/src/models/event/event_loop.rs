@@ -11,7 +11,7 @@ pub(super) struct EventLoop {
     pub(super) context: Context,
     /// Connections whose last turn ended before their work did.
     pub(super) again: VecDeque<usize>,
-    /// The last deliveries of the ring, kept for their memory.
+    /// The last deliveries of the ring, kept to reuse their memory.
     pub(super) deliveries: Vec<Delivery>,
 }
 
@@ -25,10 +25,10 @@ impl EventLoop {
         }
     }
 
-    /// Gives turns to connections that had to break off, and to those whose response is due.
+    /// Gives turns to interrupted connections, and to those whose response is due.
     pub(super) fn give_turns(&mut self, table: &mut ConnectionTable<Connection>) {
         for _ in 0..self.again.len() {
-            let number = self.again.pop_front().expect("counted a line above");
+            let number = self.again.pop_front().expect("the length was just read");
             if let Some(connection) = table.connection(number) {
                 connection.is_in_again = false;
                 self.give_turn(table, number);
@@ -42,7 +42,7 @@ impl EventLoop {
             && at <= now
         {
             self.context.due.pop_front();
-            // The connection may be gone and its number be another's by now.
+            // The connection may be gone, and its number may belong to another one.
             if let Some(connection) = table.connection(number)
                 && connection.due == Some(at)
             {
@@ -73,7 +73,7 @@ impl EventLoop {
         }
     }
 
-    /// The connection has another turn when the others have had theirs.
+    /// Gives the connection another turn after the others.
     fn line_up(&mut self, connection: &mut Connection, number: usize) {
         if !connection.is_in_again {
             connection.is_in_again = true;
@@ -81,14 +81,14 @@ impl EventLoop {
         }
     }
 
-    /// Hands the messages of a room to its members, which send them in their turns.
+    /// Queues the messages of a room for its members, which send them in their turns.
     fn deliver(&mut self, table: &mut ConnectionTable<Connection>) {
         let Some((room_message, mut members)) = self.context.rooms.take_undelivered() else {
             return;
         };
         members.retain(|number| {
             let member = table.connection(*number);
-            let member = member.expect("who is gone has left the room");
+            let member = member.expect("a closed connection has left the room");
             self.line_up(member, *number);
             member.queue_frames(&room_message.frames)
         });
@@ -96,5 +96,5 @@ impl EventLoop {
     }
 }
 
-/// Reads and sends of one connection before the others have their turn.
+/// The number of steps of one connection before others have their turn.
 const STEPS_PER_TURN: usize = 16;

@@ -1,4 +1,4 @@
-//! The ring that sends files, and what became of those that connections handed over.
+//! The ring that sends files, and its results.
 
 use abx_sys::{FileRing, Sent};
 
@@ -19,7 +19,7 @@ pub(crate) fn wanted(content: &Content) -> Result<Option<FileRing>, ServeError> 
 }
 
 impl EventLoop {
-    /// Hands the ring's work over, and gives turns to connections for which it has sent something.
+    /// Submits the ring's work, and gives turns to connections whose files it has processed.
     pub(super) fn send_files(
         &mut self,
         table: &mut ConnectionTable<Connection>,
@@ -28,12 +28,12 @@ impl EventLoop {
             return Ok(());
         };
         let mut deliveries = std::mem::take(&mut self.deliveries);
-        let advanced = ring.advance(&mut deliveries);
-        advanced.map_err(ServeError::RingFailed)?;
+        ring.advance(&mut deliveries)
+            .map_err(ServeError::RingFailed)?;
         for delivery in deliveries.drain(..) {
             let number = delivery.number;
             let connection = table.connection(number);
-            let connection = connection.expect("nobody is closed while a ring sends for it");
+            let connection = connection.expect("a connection stays open while a ring sends for it");
             match delivery.sent {
                 Sent::Whole(buffer) => {
                     connection.ring_transfer = RingTransfer::None;

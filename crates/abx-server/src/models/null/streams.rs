@@ -1,5 +1,5 @@
-//! The same over HTTP/2: frames are read, heads only as far as the protocol requires, and
-//! each request has the same response.
+//! The null model over HTTP/2: frames are parsed, heads only as far as the protocol requires, and
+//! each request gets the same response.
 
 use std::io;
 
@@ -16,7 +16,7 @@ pub(super) struct NullStreams {
     /// Bytes to send, of which the first `sent` are sent.
     out: Vec<u8>,
     sent: usize,
-    /// Nothing more is taken, and the connection ends when all is sent.
+    /// Whether input is ignored, and the connection ends after all is sent.
     has_failed: bool,
 }
 
@@ -34,7 +34,7 @@ impl Default for NullStreams {
 }
 
 impl NullStreams {
-    /// Sends all that is owed and that there is room for.
+    /// Sends pending bytes as far as there is room.
     pub(super) fn send(
         &mut self,
         socket: &Socket,
@@ -57,7 +57,7 @@ impl NullStreams {
         }
     }
 
-    /// Takes what a client has sent, and responds.
+    /// Processes bytes of a client, and responds.
     pub(super) fn take(&mut self, mut bytes: &[u8], site: &ServedContent) {
         while let Some(event) = self.server.receive(&mut bytes, &mut self.out) {
             match event {
