@@ -156,7 +156,7 @@ pub(crate) fn recoveries<'a>(view: &FaultView<'a>) -> Values<'a> {
         .subjects
         .iter()
         .map(|subject| subject.name.as_str());
-    Values::each(subjects.map(|subject| {
+    Values::by_subject(subjects.map(|subject| {
         let value = |toll: FaultToll| {
             Some(BlockValue {
                 amount: toll.recovery.s()?,

@@ -504,11 +504,11 @@ fn a_summary_tells_switches_memory_and_bytes() {
         side.pss_bytes = Some(1_000 + index);
     }
     let summary = |record: &Measured| judged(record.clone()).summaries[1].clone();
-    let summary = summary(&record);
-    assert_eq!(summary.subject, "new");
-    assert_eq!(summary.server_switches_per_request, Some(2.0));
-    assert_eq!(summary.bytes_per_request, Some(170.0));
-    assert_eq!(summary.pss_bytes, Some(1_003));
+    let described = summary(&record);
+    assert_eq!(described.subject, "new");
+    assert_eq!(described.server_switches_per_request, Some(2.0));
+    assert_eq!(described.bytes_per_request, Some(170.0));
+    assert_eq!(described.pss_bytes, Some(1_003));
     all_slices(&mut record).nth(1).unwrap().server_switches = None;
     assert_eq!(summary(&record).server_switches_per_request, None);
 }
