@@ -1,6 +1,6 @@
-//! Why no number could be given: [`StatsError`].
+//! The error of all computations: [`StatsError`].
 
-/// Why no number could be given. Each message names the next step.
+/// Why there is no result. Each message names the next step.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum StatsError {
     /// A spread needs at least [`crate::paired::BLOCKS_MIN`] blocks.

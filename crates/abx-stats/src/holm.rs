@@ -1,26 +1,26 @@
-//! Several claims at once: how strong each one's evidence must be so that all
-//! of them together are wrong no more often than a single one may be.
+//! Several claims at once: the evidence that each needs, so that any of them is wrong
+//! no more often than a single claim may be.
 
-/// What the claims beside it leave for one claim.
+/// The adjusted evidence of one claim among several.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Adjusted {
-    /// Its p-value, adjusted: the claim stands when it is below the error of all.
+    /// Its adjusted p-value: the claim stands if this is below the error of all.
     pub p_value: f64,
-    /// The error at which its own p-value is decided: part of the error of all.
+    /// The error at which its unadjusted p-value is decided: a part of the error of all.
     pub error: f64,
 }
 
-/// What claims that are made together may be wrong in, and what they leave to others.
+/// The error that claims may have together, and the part that they hand on to others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ErrorBudget {
     /// How often any of them may be wrong.
     pub error: f64,
-    /// The share of it that goes to claims behind a gate for those of these that stand.
+    /// The share of the error that claims which stand hand on to claims behind the gate.
     pub handed_on: f64,
 }
 
 impl ErrorBudget {
-    /// All of this error for these claims.
+    /// A budget that hands nothing on.
     #[must_use]
     pub fn whole(error: f64) -> ErrorBudget {
         ErrorBudget {
@@ -29,13 +29,13 @@ impl ErrorBudget {
         }
     }
 
-    /// The share of the error that the claim at this rank of so many is held to.
+    /// The share of the error for the claim at this rank of so many.
     fn share(self, rank: usize, claims: usize) -> f64 {
         self.handed_on / claims as f64 + (1.0 - self.handed_on) / (claims - rank) as f64
     }
 
-    /// What is left for the claims behind these, of which so many stand: of the share that
-    /// is handed on as much as stands of them, and everything when all do.
+    /// The error for the claims behind these, of which so many stand: the same part of the share
+    /// that is handed on, or the whole error if all stand.
     ///
     /// Source: Dmitrienko, Tamhane and Wiens, "General multistage gatekeeping procedures",
     /// Biometrical Journal 50 (2008).
@@ -49,15 +49,15 @@ impl ErrorBudget {
     }
 }
 
-/// Adjusts the p-values of claims that are made together, each at the place where its
-/// own was. A claim stands when its adjusted value is below the error of all.
+/// Adjusts the p-values of claims that are made together, in the order of the p-values. A claim
+/// stands if its adjusted value is below the error of all.
 ///
-/// Method: sorted upwards, the i-th of m (from 0) is held to the error over m − i (where a share is
-/// handed on, that share of it is divided by m instead), and all behind the first that fails to
-/// the same as that one: so its own interval at one minus this error excludes 0 where, and only
-/// where, its claim stands. Whatever dependence there is between them, all are right together as
-/// often as one would be. With one claim nothing changes. A number that is not finite counts as
-/// 1: no evidence.
+/// Method: in ascending order, the i-th of m (from 0) is decided at the error over m − i. A share
+/// that is handed on is divided by m instead. All claims after the first that fails are decided at
+/// the error of that one. So the interval of a claim at one minus its error excludes 0 if, and only
+/// if, the claim stands. For any dependence between the claims, any of them is wrong no more often
+/// than a single claim. A single claim is unchanged. A p-value that is not finite counts as 1, no
+/// evidence.
 ///
 /// Source: Holm, Scandinavian Journal of Statistics 6 (1979).
 #[must_use]
@@ -71,7 +71,7 @@ pub fn holm(p_values: &[f64], budget: ErrorBudget) -> Vec<Adjusted> {
         }
     };
     let mut order: Vec<usize> = (0..p_values.len()).collect();
-    order.sort_by(|number, other| usable(p_values[*number]).total_cmp(&usable(p_values[*other])));
+    order.sort_by(|index, other| usable(p_values[*index]).total_cmp(&usable(p_values[*other])));
     let none = Adjusted {
         p_value: 1.0,
         error,
@@ -81,18 +81,18 @@ pub fn holm(p_values: &[f64], budget: ErrorBudget) -> Vec<Adjusted> {
         p_value: 0.0,
         error,
     };
-    for (rank, place) in order.into_iter().enumerate() {
+    for (rank, index) in order.into_iter().enumerate() {
         let share = budget.share(rank, p_values.len());
         let has_failed = before.p_value >= error;
         before = Adjusted {
-            p_value: (usable(p_values[place]) / share).clamp(before.p_value, 1.0),
+            p_value: (usable(p_values[index]) / share).clamp(before.p_value, 1.0),
             error: if has_failed {
                 before.error
             } else {
                 error * share
             },
         };
-        adjusted[place] = before;
+        adjusted[index] = before;
     }
     adjusted
 }
@@ -122,8 +122,8 @@ mod tests {
     fn all_behind_the_first_that_fails_are_held_to_its_error() {
         // Method: by hand at 4 %: 1 % and 1.3 % for the two that stand, 2 % for the
         // third, which fails, and 2 % for the last, which would stand at 4 %.
-        let adjusteds = holm(&[0.03, 0.001, 0.029, 0.002], ErrorBudget::whole(0.04));
-        for (adjusted, expected) in adjusteds.iter().zip([0.02, 0.01, 0.02, 0.04 / 3.0]) {
+        let claims = holm(&[0.03, 0.001, 0.029, 0.002], ErrorBudget::whole(0.04));
+        for (adjusted, expected) in claims.iter().zip([0.02, 0.01, 0.02, 0.04 / 3.0]) {
             assert!((adjusted.error - expected).abs() < 1e-12, "{adjusted:?}");
         }
     }
@@ -136,11 +136,11 @@ mod tests {
             error: 0.06,
             handed_on: 0.5,
         };
-        let adjusteds = holm(&[0.001, 0.002, 0.05], budget);
-        for (adjusted, expected) in adjusteds.iter().zip([0.02, 0.025, 0.04]) {
+        let claims = holm(&[0.001, 0.002, 0.05], budget);
+        for (adjusted, expected) in claims.iter().zip([0.02, 0.025, 0.04]) {
             assert!((adjusted.error - expected).abs() < 1e-12, "{adjusted:?}");
         }
-        assert!((adjusteds[2].p_value - 0.05 * 0.06 / 0.04).abs() < 1e-12);
+        assert!((claims[2].p_value - 0.05 * 0.06 / 0.04).abs() < 1e-12);
         let behind = |standing| budget.behind(standing, 3);
         assert!((behind(2) - 0.02).abs() < 1e-12);
         assert_eq!((behind(0), behind(3)), (0.0, 0.06));

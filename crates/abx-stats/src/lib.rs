@@ -1,10 +1,10 @@
-//! The mathematics of comparisons: from per-block log ratios to an interval, a check of
-//! that interval, and the decision to stop ([`paired`], [`signed_rank`], [`stop`]); which of
-//! two ends a candidate is like ([`sequential`]); over a
-//! sweep, which subject is ahead where and up to which rate ([`curve`]); from the course of a load,
-//! its warm-up and steadiness ([`series`]). Knows no records and reaches no verdicts.
+//! The mathematics of comparisons: intervals from per-block log ratios, a check of these
+//! intervals, and the decision to stop ([`paired`], [`signed_rank`], [`stop`]); the end that a
+//! candidate is like ([`sequential`]); the subject that is ahead at each position of a sweep, and
+//! the highest rate that meets a limit ([`curve`]); warm-up and steadiness of a load ([`series`]).
+//! It knows no records and reaches no verdicts.
 //!
-//! The method in plain words, with sources and the simulated coverage:
+//! The methods, with sources and the simulated coverage:
 //! `docs/explain/statistics/README.md`.
 
 pub mod curve;

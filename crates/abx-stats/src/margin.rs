@@ -8,7 +8,7 @@ use crate::StatsError;
 pub struct Margin(f64);
 
 impl Margin {
-    /// What is used when the user names none: 3 %.
+    /// The margin unless the user sets another: 3 %.
     pub const DEFAULT: Margin = Margin(0.03);
 
     /// Takes a share, so 0.03 for 3 %.

@@ -1,5 +1,5 @@
-//! From per-block log ratios to a mean with an interval. Each block gives one
-//! number, `ln(subject / baseline)`, whatever happened inside the block.
+//! The mean of per-block log ratios with its interval. Each block is one number,
+//! `ln(subject / baseline)`, regardless of its slices.
 
 use crate::StatsError;
 use crate::log_ratios::check_log_ratios;
@@ -42,8 +42,8 @@ impl LogInterval {
         self.low > 0.0 || self.high < 0.0
     }
 
-    /// The same interval as plain ratios, with the confidence to print: a
-    /// share, 0.95 for 95 %.
+    /// The interval as plain ratios, with the confidence to print: a share, 0.95
+    /// for 95 %.
     #[must_use]
     pub fn ratios(&self, confidence: f64) -> RatioInterval {
         RatioInterval {
@@ -65,7 +65,7 @@ pub struct RatioInterval {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// The share of such intervals that hold the truth.
+    /// The share of such intervals that contain the truth.
     pub confidence: f64,
 }
 
@@ -75,8 +75,8 @@ pub struct PairedMean {
     blocks: usize,
     mean: f64,
     spread: f64,
-    /// Degrees of freedom beyond those of its own blocks.
-    lent: f64,
+    /// Degrees of freedom in addition to those of its own blocks.
+    prior_degrees: f64,
 }
 
 impl PairedMean {
@@ -99,39 +99,39 @@ impl PairedMean {
             blocks,
             mean: moments.mean,
             spread: (moments.squares / (blocks - 1) as f64).sqrt(),
-            lent: 0.0,
+            prior_degrees: 0.0,
         })
     }
 
-    /// The same with what comparisons beside it show of its spread: own and theirs, each
-    /// as often as it has degrees of freedom. Never less than its own, because one that
-    /// is noisier than the others would be called certain too often: docs/explain/statistics/several-subjects.md,
-    /// "Few blocks of many subjects".
+    /// This mean with the evidence of other comparisons about its spread: the average of both
+    /// variances, weighted by their degrees of freedom. The spread is never less than its own,
+    /// because a comparison that is noisier than the others would have too many certain verdicts:
+    /// docs/explain/statistics/several-subjects.md, "Few blocks of many subjects".
     #[must_use]
     pub fn with(self, prior: SpreadPrior) -> PairedMean {
-        let own_value = (self.blocks - 1) as f64;
-        let shared = prior.degrees * prior.variance + own_value * self.spread.powi(2);
+        let own_degrees = (self.blocks - 1) as f64;
+        let shared = prior.degrees * prior.variance + own_degrees * self.spread.powi(2);
         PairedMean {
             spread: self
                 .spread
-                .max((shared / (prior.degrees + own_value)).sqrt()),
-            lent: prior.degrees,
+                .max((shared / (prior.degrees + own_degrees)).sqrt()),
+            prior_degrees: prior.degrees,
             ..self
         }
     }
 
     /// The degrees of freedom of its spread over so many blocks.
     pub(super) fn degrees(&self, blocks: usize) -> f64 {
-        (blocks - 1) as f64 + self.lent
+        (blocks - 1) as f64 + self.prior_degrees
     }
 
-    /// How many blocks were summarised.
+    /// The number of blocks.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.blocks
     }
 
-    /// Their mean; 0 is "no difference".
+    /// The mean; 0 is "no difference".
     #[must_use]
     pub fn mean(&self) -> f64 {
         self.mean
@@ -143,7 +143,7 @@ impl PairedMean {
         self.spread
     }
 
-    /// `t · s / √n`: how far the interval reaches to each side of the mean.
+    /// `t · s / √n`: the distance of the interval's ends from the mean.
     #[must_use]
     pub fn half_width(&self, confidence: Confidence) -> f64 {
         t_quantile_between(confidence, self.degrees(self.blocks)) * self.spread
@@ -189,8 +189,8 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_excludes_zero_only_where_both_ends_are_beyond_it() {
-        // Method: each way to lie to 0, also to end there.
+    fn an_interval_excludes_zero_only_if_both_ends_are_on_one_side() {
+        // Method: each position relative to 0, including intervals that end there.
         let table = [
             (0.01, 0.02, true),
             (-0.02, -0.01, true),
@@ -207,8 +207,8 @@ mod tests {
     }
 
     #[test]
-    fn the_p_value_is_where_the_interval_touches_zero() {
-        // Method: the interval at one minus it ends at 0; and without a spread.
+    fn the_interval_at_one_minus_the_p_value_ends_at_zero() {
+        // Method: by its definition; and blocks without a spread.
         let paired = PairedMean::of(&[0.01, 0.02, 0.03, -0.005]).unwrap();
         let confidence = Confidence::new(1.0 - paired.p_value()).unwrap();
         assert!(paired.interval(confidence).low.abs() < 1e-9);
@@ -217,17 +217,17 @@ mod tests {
     }
 
     #[test]
-    fn a_spread_that_others_tell_of_is_never_less_than_its_own() {
+    fn a_spread_with_a_prior_is_never_less_than_its_own() {
         // Method: by hand for three blocks with a variance of 1e-4 and 2 degrees of
         // freedom, and 6 more: with 5e-4 they make 4e-4, with 0 the own one stays. t of 8
         // degrees of freedom at 95 % is 2.306004 in printed tables.
-        let paired_mean = PairedMean::of(&[0.01, 0.02, 0.03]).unwrap();
+        let mean = PairedMean::of(&[0.01, 0.02, 0.03]).unwrap();
         for (variance, spread) in [(5e-4, 0.02), (0.0, 0.01)] {
             let prior = SpreadPrior {
                 variance,
                 degrees: 6.0,
             };
-            let both = paired_mean.with(prior);
+            let both = mean.with(prior);
             assert!((both.spread() - spread).abs() < 1e-12, "{both:?}");
             let half_width = 2.306004 * spread / 3.0_f64.sqrt();
             assert!((both.half_width(Confidence::PRINTED) - half_width).abs() < 1e-7);

@@ -1,75 +1,76 @@
-//! What comparisons beside one baseline show of each other's spread: few blocks estimate
-//! their own badly, and many comparisons of few blocks estimate it well.
+//! The common spread of comparisons with one baseline: few blocks estimate their own spread badly,
+//! but many comparisons of few blocks estimate it well.
 
 use statrs::function::gamma::digamma;
 
 use crate::moments::Moments;
 
-/// What the other comparisons show about the spread of one, as if so many degrees of
-/// freedom more had been measured with this variance.
+/// The evidence of other comparisons about the spread of one, as additional degrees of freedom
+/// with this variance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpreadPrior {
     /// The square of the spread of a typical comparison.
     pub variance: f64,
-    /// How much that counts; more, the more alike their spreads are.
+    /// The degrees of freedom that it counts as: the more alike the spreads, the more.
     pub degrees: f64,
 }
 
 impl SpreadPrior {
     /// From the log ratios of comparisons that share their blocks and their baseline.
-    /// `None` for fewer than two, for blocks that are not the same in number, and where
-    /// one has no spread at all, or all differ so much that they show nothing of each other.
+    /// `None` for fewer than two comparisons, for different numbers of blocks, if one
+    /// comparison has no spread, or if all differ so much that they are no evidence of each other.
     ///
-    /// Method: the variances are taken as draws from a scaled inverse χ², whose two numbers
-    /// are those that give the logarithms' mean and variance. They share what the baseline
-    /// did, so together they know less than their degrees of freedom add up to:
-    /// with the covariances C of the comparisons, their mean has (Σ C_ii)² ÷ Σ C_ij² times
-    /// those of one (Satterthwaite 1946), and prior and own together get no more.
+    /// Method: the variances count as draws from a scaled inverse χ², whose two parameters
+    /// follow from the mean and variance of their logarithms. The comparisons share the noise of
+    /// the baseline, so together they have fewer degrees of freedom than the sum:
+    /// with their covariances C, the mean has (Σ C_ii)² ÷ Σ C_ij² times those of one
+    /// (Satterthwaite 1946), and the prior plus a comparison's own degrees get no more.
     /// Source: Smyth, Statistical Applications in Genetics and Molecular Biology 3 (2004).
     #[must_use]
-    pub fn of(values: &[&[f64]]) -> Option<SpreadPrior> {
-        let blocks = values.first()?.len();
-        if values.len() < 2 || blocks < 2 || values.iter().any(|values| values.len() != blocks) {
+    pub fn of(comparisons: &[&[f64]]) -> Option<SpreadPrior> {
+        let blocks = comparisons.first()?.len();
+        let is_unequal = |log_ratios: &&[f64]| log_ratios.len() != blocks;
+        if comparisons.len() < 2 || blocks < 2 || comparisons.iter().any(is_unequal) {
             return None;
         }
-        let own_value = (blocks - 1) as f64;
-        let rests: Vec<Vec<f64>> = values.iter().map(|values| rests(values)).collect();
-        let covariance = |this_values: &[f64], other: &[f64]| {
-            this_values
-                .iter()
-                .zip(other)
-                .map(|(a, b)| a * b)
-                .sum::<f64>()
-                / own_value
-        };
-        let variances: Vec<f64> = rests
+        let own_degrees = (blocks - 1) as f64;
+        let deviations: Vec<Vec<f64>> = comparisons
             .iter()
-            .map(|values| covariance(values, values))
+            .map(|log_ratios| deviations(log_ratios))
+            .collect();
+        let covariance = |first: &[f64], second: &[f64]| {
+            let products = first.iter().zip(second).map(|(a, b)| a * b);
+            products.sum::<f64>() / own_degrees
+        };
+        let variances: Vec<f64> = deviations
+            .iter()
+            .map(|comparison| covariance(comparison, comparison))
             .collect();
         if !variances.iter().all(|variance| variance.is_normal()) {
             return None;
         }
         let logs: Vec<f64> = variances
             .iter()
-            .map(|variance| variance.ln() - log_bias(own_value))
+            .map(|variance| variance.ln() - log_bias(own_degrees))
             .collect();
         let moments = Moments::of(&logs);
-        // What the logarithms scatter beyond what so few blocks make of equal spreads.
-        let differ = moments.squares / (values.len() - 1) as f64 - trigamma(own_value / 2.0);
-        let alike = if differ > 0.0 {
-            2.0 * trigamma_inverse(differ)
+        // The variance of the logarithms beyond that of equal spreads over so few blocks.
+        let variance = moments.squares / (comparisons.len() - 1) as f64;
+        let excess = variance - trigamma(own_degrees / 2.0);
+        let prior_degrees = if excess > 0.0 {
+            2.0 * trigamma_inverse(excess)
         } else {
             f64::INFINITY
         };
-        let squares: f64 = rests
+        let squares: f64 = deviations
             .iter()
-            .flat_map(|values| rests.iter().map(move |other| covariance(values, other)))
+            .flat_map(|first| deviations.iter().map(move |second| covariance(first, second)))
             .map(|covariance| covariance * covariance)
             .sum();
-        let known = own_value * variances.iter().sum::<f64>().powi(2) / squares;
-        let degrees = alike.min(known - own_value);
-        let bias = if alike.is_finite() {
-            log_bias(alike)
+        let joint_degrees = own_degrees * variances.iter().sum::<f64>().powi(2) / squares;
+        let degrees = prior_degrees.min(joint_degrees - own_degrees);
+        let bias = if prior_degrees.is_finite() {
+            log_bias(prior_degrees)
         } else {
             0.0
         };
@@ -80,8 +81,8 @@ impl SpreadPrior {
     }
 }
 
-/// What is left of each block without their mean.
-fn rests(log_ratios: &[f64]) -> Vec<f64> {
+/// The deviation of each block from their mean.
+fn deviations(log_ratios: &[f64]) -> Vec<f64> {
     let mean = Moments::of(log_ratios).mean;
     log_ratios.iter().map(|ratio| ratio - mean).collect()
 }
@@ -91,7 +92,7 @@ fn log_bias(degrees: f64) -> f64 {
     digamma(degrees / 2.0) - (degrees / 2.0).ln()
 }
 
-/// The second derivative of ln Γ, above 0: upwards until the series is exact.
+/// The second derivative of ln Γ above 0, by recurrence until the series is exact.
 /// Source: Abramowitz and Stegun (1964), 6.4.6 and 6.4.12.
 fn trigamma(mut at: f64) -> f64 {
     let mut sum = 0.0;
@@ -102,7 +103,8 @@ fn trigamma(mut at: f64) -> f64 {
     sum + 1.0 / at + at.powi(-2) / 2.0 + at.powi(-3) / 6.0 - at.powi(-5) / 30.0 + at.powi(-7) / 42.0
 }
 
-/// Where it is `value`: it falls all the way, so by halving, on a scale of ratios.
+/// The argument at which `trigamma` is `value`, by bisection on a log scale, because the function
+/// decreases everywhere.
 fn trigamma_inverse(value: f64) -> f64 {
     let (mut low, mut high) = (1e-6_f64, 1e9_f64);
     for _ in 0..100 {
@@ -146,15 +148,15 @@ mod tests {
         });
         let prior = SpreadPrior::of(&values.each_ref().map(Vec::as_slice)).unwrap();
         assert!((prior.degrees - 21.0).abs() < 1e-9, "{prior:?}");
-        let own_value = 0.07_f64.powi(2) * 8.0 / 7.0;
-        let unbiased = own_value / log_bias(7.0).exp();
+        let own_variance = 0.07_f64.powi(2) * 8.0 / 7.0;
+        let unbiased = own_variance / log_bias(7.0).exp();
         assert!((prior.variance / unbiased - 1.0).abs() < 1e-9, "{prior:?}");
     }
 
     #[test]
-    fn comparisons_that_are_all_noise_of_the_baseline_tell_nothing_more() {
-        // Method: the same blocks four times over; then one alone, one without a spread
-        // among others, and blocks that are not the same in number.
+    fn comparisons_with_only_noise_of_the_baseline_are_no_evidence() {
+        // Method: the same blocks four times; then a single comparison, one without a spread
+        // among others, and different numbers of blocks.
         let values = [0.01, -0.03, 0.02, 0.05, 0.0, -0.01];
         let prior = SpreadPrior::of(&[&values[..]; 4]);
         assert!(prior.is_none_or(|prior| prior.degrees < 1e-9), "{prior:?}");
@@ -164,9 +166,9 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_two_blocks_or_without_a_spread_tell_nothing() {
+    fn too_few_blocks_and_blocks_without_a_spread_are_no_evidence() {
         // Method: two comparisons of one block and of none, and no comparison; then one
-        // without a spread beside two that have one.
+        // without a spread among two that have one.
         for blocks in [&[0.1][..], &[]] {
             assert_eq!(SpreadPrior::of(&[blocks, blocks]), None);
         }
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn no_degrees_more_are_no_prior() {
+    fn a_prior_needs_additional_degrees_of_freedom() {
         // Method: two comparisons of two blocks each, which share all of their one degree
         // of freedom: by hand, (2 + 2)² ÷ (4 · 2²) times one, less the own one.
         let blocks = [1.0, -1.0];
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn spreads_that_differ_by_a_known_amount_count_as_many_degrees_as_that_leaves() {
+    fn the_degrees_of_a_prior_follow_from_the_variance_of_spreads() {
         // Method: four comparisons with orthogonal blocks, two of which are further apart by
         // e on the logarithm of the variance. Around their mean the four logarithms have the
         // variance e²/3, of which trigamma(7/2) = π²/2 − 4 · (1 + 1/9 + 1/25) is what seven

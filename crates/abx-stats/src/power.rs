@@ -7,18 +7,18 @@ use crate::paired::PairedMean;
 use crate::stop::{BLOCKS_FOR_VERDICT, wanted_half_width};
 use crate::student::{Confidence, t_quantile, t_quantile_between};
 
-/// How often the smallest difference that is shown would be seen: 4 in 5 studies.
+/// The share of studies that show the smallest detectable difference: 4 in 5.
 pub(super) const POWER: f64 = 0.8;
 
 /// With more degrees of freedom, quantiles differ in the fourth digit only, and take long.
 const DEGREES_MOST: usize = 5_000;
 
-/// The difference, as a share, that so many blocks show in 4 of 5 studies, when
-/// their interval reaches `half_width` to each side on the log scale; `None`
-/// below 2 blocks, and for a difference beyond all numbers.
+/// The difference, as a share, that so many blocks show in 4 of 5 studies, if
+/// their interval has this half-width on the log scale; `None` below 2 blocks,
+/// and for an infinite difference.
 ///
-/// Method: the half-width `t · s / √n` at [`Confidence::COMPUTED`], and in the
-/// same measure what the power takes. Source: the usual sum of two t quantiles,
+/// Method: the half-width `t · s / √n` at [`Confidence::COMPUTED`], plus that of
+/// the power in the same units. Source: the usual sum of two t quantiles,
 /// one for the interval and one for the power; Cohen (1988), chapter 2.
 #[must_use]
 pub fn detectable(half_width: f64, blocks: usize) -> Option<f64> {
@@ -31,8 +31,8 @@ pub fn detectable(half_width: f64, blocks: usize) -> Option<f64> {
 }
 
 /// The difference, as a share, that so many blocks of this spread (of a log ratio from
-/// block to block) show in 4 of 5 studies, when it is the hardest to claim of so many that
-/// are judged together; as [`detectable`].
+/// block to block) show in 4 of 5 studies, if it is the hardest to claim of `together`
+/// comparisons that are judged together; as [`detectable`].
 #[must_use]
 pub fn detectable_among(spread: f64, blocks: usize, together: usize) -> Option<f64> {
     let degrees = blocks.checked_sub(1).filter(|degrees| *degrees > 0)?;
@@ -44,9 +44,8 @@ pub fn detectable_among(spread: f64, blocks: usize, together: usize) -> Option<f
     share.is_finite().then_some(share)
 }
 
-/// After how many blocks of this spread, `most` at most, a study ends by itself, when so
-/// many comparisons are judged together: when their interval is as narrow as the margin
-/// requires.
+/// The number of blocks of this spread after which a study of `together` comparisons ends by
+/// itself, because their interval is as narrow as the margin requires; at most `most`.
 #[must_use]
 pub fn blocks_to_end(spread: f64, margin: Margin, together: usize, most: usize) -> usize {
     let error = (1.0 - Confidence::COMPUTED.share()) / together.max(1) as f64;
@@ -60,8 +59,8 @@ pub fn blocks_to_end(spread: f64, margin: Margin, together: usize, most: usize) 
 }
 
 impl PairedMean {
-    /// The difference, as a share, that another study of so many blocks shows in
-    /// 4 of 5 cases, when its spread is the one found here; see [`detectable`].
+    /// The difference, as a share, that another study of so many blocks with this
+    /// spread shows in 4 of 5 cases; see [`detectable`].
     #[must_use]
     pub fn detectable(&self, blocks: usize) -> Option<f64> {
         let degrees = blocks.checked_sub(1).filter(|degrees| *degrees > 0)?;
@@ -81,8 +80,8 @@ impl PairedMean {
     }
 
     /// The fewest blocks, up to `most`, whose interval at this confidence excludes "no
-    /// difference" in 4 of 5 studies, when the difference is the one found here and
-    /// so is the spread; `None` when even `most` do not.
+    /// difference" in 4 of 5 studies with this difference and this spread; `None` if
+    /// even `most` do not.
     #[must_use]
     pub fn blocks_to_direction(&self, confidence: Confidence, most: usize) -> Option<usize> {
         let for_power = Confidence::new(2.0 * POWER - 1.0)?;
@@ -96,16 +95,16 @@ impl PairedMean {
     }
 }
 
-/// The first of these numbers that is enough, where every one behind it is, too.
-pub(super) fn fewest(among: Range<usize>, is_enough: impl Fn(usize) -> bool) -> Option<usize> {
-    let last = among
+/// The first number of the range that is enough, by bisection: every later number is enough, too.
+pub(super) fn fewest(range: Range<usize>, is_enough: impl Fn(usize) -> bool) -> Option<usize> {
+    let last = range
         .end
         .checked_sub(1)
-        .filter(|last| *last >= among.start)?;
+        .filter(|last| *last >= range.start)?;
     if !is_enough(last) {
         return None;
     }
-    let (mut from, mut enough) = (among.start, last);
+    let (mut from, mut enough) = (range.start, last);
     while from < enough {
         let middle = from.midpoint(enough);
         if is_enough(middle) {
@@ -165,8 +164,9 @@ mod tests {
         // Method: the half-width of the interval itself, and the spread.
         let paired = PairedMean::of(&[0.04, -0.02, 0.01, 0.03]).unwrap();
         let half_width = paired.interval(Confidence::COMPUTED).half_width();
-        let [value, other] = [detectable(half_width, 4), paired.detectable(4)].map(Option::unwrap);
-        assert!((value - other).abs() < 1e-12, "{value} {other}");
+        let by_width = detectable(half_width, 4).unwrap();
+        let by_pair = paired.detectable(4).unwrap();
+        assert!((by_width - by_pair).abs() < 1e-12, "{by_width} {by_pair}");
     }
 
     #[test]

@@ -1,6 +1,5 @@
-//! Several studies of the same question, of which each has an estimate with a
-//! standard error of its own: their mean, how much they differ beyond chance, and where
-//! the next one may lie.
+//! Several studies of the same question, each with an estimate and its standard error: their
+//! mean, their difference beyond chance, and a prediction for a further study.
 
 use crate::paired::LogInterval;
 use crate::student::{Confidence, t_quantile};
@@ -20,17 +19,17 @@ pub struct RandomEffects {
     pub mean: LogInterval,
     /// The standard deviation between studies beyond that within them.
     pub between: f64,
-    /// Where the true ratio of a further study may lie; `None` below [`PREDICTION_MIN`].
+    /// The interval for the true ratio of a further study; `None` below [`PREDICTION_MIN`].
     pub prediction: Option<LogInterval>,
 }
 
-/// The fewest studies that a mean is taken of.
+/// The fewest studies for a mean.
 pub const STUDIES_MIN: usize = 2;
-/// The fewest studies for which a further one is predicted.
+/// The fewest studies for a prediction.
 pub const PREDICTION_MIN: usize = 3;
 
 impl RandomEffects {
-    /// The mean of these; `None` for fewer than [`STUDIES_MIN`], and for numbers that are
+    /// Combines studies; `None` for fewer than [`STUDIES_MIN`], and for estimates that are
     /// not finite or errors that are not above zero.
     ///
     /// Method: the variance between studies by Paule and Mandel, the interval by Hartung
@@ -38,9 +37,9 @@ impl RandomEffects {
     /// give, the prediction with k − 2. Source: docs/explain/statistics/several-records.md, "Several records".
     #[must_use]
     pub fn of(studies: &[StudyEstimate], confidence: Confidence) -> Option<RandomEffects> {
-        let is_sound = |study_estimate: &StudyEstimate| {
-            let variance = study_estimate.error * study_estimate.error;
-            study_estimate.center.is_finite() && study_estimate.error > 0.0 && variance.is_normal()
+        let is_sound = |study: &StudyEstimate| {
+            let variance = study.error * study.error;
+            study.center.is_finite() && study.error > 0.0 && variance.is_normal()
         };
         if studies.len() < STUDIES_MIN || !studies.iter().all(is_sound) {
             return None;
@@ -66,28 +65,24 @@ impl RandomEffects {
     }
 }
 
-/// A mean by the precision of each.
+/// The mean of studies, weighted by their precision.
 struct Weighted {
     weights: f64,
     mean: f64,
-    /// The weighted squares around it.
+    /// The weighted squares around the mean.
     squares: f64,
 }
 
 impl Weighted {
     fn of(studies: &[StudyEstimate], between: f64) -> Weighted {
-        let weight = |study_estimate: &StudyEstimate| {
-            1.0 / (study_estimate.error * study_estimate.error + between)
-        };
+        let weight = |study: &StudyEstimate| 1.0 / (study.error * study.error + between);
         let weights: f64 = studies.iter().map(weight).sum();
         let sum: f64 = studies
             .iter()
-            .map(|estimate| weight(estimate) * estimate.center)
+            .map(|study| weight(study) * study.center)
             .sum();
         let mean = sum / weights;
-        let square = |study_estimate: &StudyEstimate| {
-            weight(study_estimate) * (study_estimate.center - mean).powi(2)
-        };
+        let square = |study: &StudyEstimate| weight(study) * (study.center - mean).powi(2);
         Weighted {
             weights,
             mean,
@@ -96,16 +91,16 @@ impl Weighted {
     }
 }
 
-/// The variance between studies at which their weighted squares are as many as their
-/// degrees of freedom; 0 where they are fewer without any. They fall as it grows.
+/// The variance between studies at which their weighted squares equal their degrees of freedom; 0
+/// if they are already fewer at 0. The squares fall as the variance grows.
 fn between(studies: &[StudyEstimate]) -> f64 {
     let degrees = (studies.len() - 1) as f64;
     let excess = |variance: f64| Weighted::of(studies, variance).squares - degrees;
     if excess(0.0) <= 0.0 {
         return 0.0;
     }
-    // With this much, no weight times its square can be above one.
-    let centers = || studies.iter().map(|estimate| estimate.center);
+    // At this variance, no weighted square can be above one.
+    let centers = || studies.iter().map(|study| study.center);
     let range = centers().fold(f64::MIN, f64::max) - centers().fold(f64::MAX, f64::min);
     let (mut low, mut high) = (0.0, studies.len() as f64 * range * range);
     for _ in 0..HALVINGS {
@@ -129,12 +124,12 @@ mod tests {
     use super::*;
 
     fn pooled(studies: &[(f64, f64)]) -> RandomEffects {
-        let each = studies.iter().map(|(center, error)| StudyEstimate {
+        let studies = studies.iter().map(|(center, error)| StudyEstimate {
             center: *center,
             error: *error,
         });
-        let study_estimates: Vec<StudyEstimate> = each.collect();
-        RandomEffects::of(&study_estimates, Confidence::PRINTED).expect("sound studies")
+        let studies: Vec<StudyEstimate> = studies.collect();
+        RandomEffects::of(&studies, Confidence::PRINTED).expect("sound studies")
     }
 
     /// The thirteen trials of the BCG vaccine: ill and well with it, ill and well without.
@@ -185,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_agrees_is_averaged_and_never_surer_than_its_parts() {
+    fn estimates_that_agree_have_an_interval_by_their_own_errors() {
         // Method: three equal estimates by hand: the error is 0.01 / √3 on 2 degrees
         // (4.3027), where the weighted squares alone would give zero; 12.7062 on 1.
         let random_effects = pooled(&[(0.1, 0.01); 3]);
@@ -211,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scatter_within_chance_narrows_and_widens_nothing() {
+    fn a_scatter_within_chance_does_not_change_the_interval() {
         // Method: by hand. Five estimates whose weighted squares are 3, fewer than their 4
         // degrees: no variance between them, and an error of 0.01 / √5 on 4 degrees (2.7764).
         let apart = 0.01 * 0.75_f64.sqrt();

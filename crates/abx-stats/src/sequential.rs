@@ -1,5 +1,5 @@
-//! Which of two ends a candidate is like, decided after every block: [`EndTest`]. A search
-//! between GOOD and BAD uses this once per step, and its steps share one error.
+//! The decision after every block which of two ends a candidate is like: [`EndTest`]. A search
+//! between GOOD and BAD uses one test per step, and its steps share one error.
 
 use crate::StatsError;
 use crate::log_ratios::check_log_ratios;
@@ -11,13 +11,13 @@ use crate::student::Confidence;
 /// The fewest blocks of a step: fewer do not show whether a candidate is noisier than the rest.
 pub const STEP_BLOCKS_MIN: usize = 3;
 
-/// The most blocks of a step. A candidate that lies between both ends would take forever.
+/// The most blocks of a step. A candidate between both ends would otherwise need any number.
 pub const STEP_BLOCKS_MAX: usize = 24;
 
 /// A search takes a wrong turn in at most this share, over all of its steps together.
 pub const SEARCH_ERROR: f64 = 0.05;
 
-/// What the blocks of a search have shown of their spread so far, around their own means.
+/// The spread of the blocks of a search so far, around the means of their pairs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SpreadPool {
     squares: f64,
@@ -36,8 +36,8 @@ impl SpreadPool {
         Ok(())
     }
 
-    /// The spread that a candidate with these blocks has: that of the pool, or its own if that
-    /// is larger, because a noisy candidate would be decided too early.
+    /// The spread of a candidate with these blocks: that of the pool, or its own if that is larger,
+    /// because the test would decide a noisy candidate too early.
     fn prior(self, moments: &Moments) -> SpreadPrior {
         let own = moments.squares / (moments.count.max(2) - 1) as f64;
         let pooled = self.squares / self.degrees.max(1.0);
@@ -48,7 +48,7 @@ impl SpreadPool {
     }
 }
 
-/// What to do after a block of a step.
+/// The decision after a block of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepDecision {
     /// Measure another block.
@@ -112,7 +112,7 @@ impl EndTest {
         degrees / 2.0 * (around(0.0) / around(self.bad)).ln()
     }
 
-    /// The candidate's log ratio to GOOD, by the spread that the test goes by.
+    /// The candidate's log ratio to GOOD, by the spread of the test.
     ///
     /// # Errors
     /// - [`StatsError::NoLogRatio`] for a number that is not finite.
@@ -127,7 +127,7 @@ impl EndTest {
         Ok(mean.with(prior).interval(confidence))
     }
 
-    /// What the most blocks of a step show.
+    /// The decision after the most blocks of a step.
     fn at_the_end(&self, log_ratios: &[f64]) -> Result<StepDecision, StatsError> {
         let confidence = Confidence::new(1.0 - self.error).unwrap_or(Confidence::CERTAIN);
         let interval = self.interval(log_ratios, confidence)?;
@@ -140,16 +140,16 @@ impl EndTest {
     }
 }
 
-/// The error of the next step, where so much of [`SEARCH_ERROR`] is left and so many candidates
-/// have not been tried: an equal part for each step that halving them takes. No number of steps
-/// spends more than what is left.
+/// The error of the next step, given the rest of [`SEARCH_ERROR`] and the number of untried
+/// candidates: an equal part per step that halving them takes. No number of steps spends more than
+/// the rest.
 #[must_use]
 pub fn step_error(left: f64, untried: usize) -> f64 {
     left / f64::from(halvings(untried).max(1))
 }
 
-/// How many steps it takes to find one change among so many untried candidates and the end
-/// after them: ⌈log₂(untried + 1)⌉.
+/// The number of steps to find one change among so many untried candidates and the end after
+/// them: ⌈log₂(untried + 1)⌉.
 #[must_use]
 pub fn halvings(untried: usize) -> u32 {
     usize::BITS - untried.leading_zeros()
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_wrong_as_seldom_as_it_may_be() {
+    fn a_step_is_wrong_no_more_often_than_its_error() {
         // Method: steps at both ends, in both directions, at 5 % over 2 % of spread and less;
         // a sixth of 5 % may be wrong. The ends themselves are only known from seven blocks.
         for [bad, spread] in [[0.05, 0.02], [-0.05, 0.02], [0.03, 0.02], [0.03, 0.01]] {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_between_the_ends_is_seen_to_be_like_neither() {
+    fn a_candidate_between_the_ends_is_like_neither() {
         // Method: halfway between both, with so little spread that the most blocks show it; and
         // with so much that they do not.
         let mut pool = SpreadPool::default();

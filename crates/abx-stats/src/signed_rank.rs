@@ -1,6 +1,6 @@
-//! A second opinion on the mean: the Hodges-Lehmann estimate with the interval
-//! of Wilcoxon's signed-rank test. It needs only symmetry around the center,
-//! so one wild block moves it little.
+//! A check of the mean: the Hodges-Lehmann estimate with the interval of
+//! Wilcoxon's signed-rank test. It needs only symmetry around the center,
+//! so a single outlying block moves it little.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -9,11 +9,11 @@ use crate::log_ratios::check_log_ratios;
 use crate::paired::LogInterval;
 use crate::student::Confidence;
 
-/// The most blocks for which the rank distribution is counted out. Beyond,
+/// The most blocks for which the rank distribution is exact. Beyond,
 /// the normal approximation differs by at most one Walsh average.
 pub const EXACT_BLOCKS_MAX: usize = 50;
 
-/// The fewest blocks with an opinion: the range of fewer covers less than 95 %.
+/// The fewest blocks with a rank interval: the range of fewer covers less than 95 %.
 pub const RANKED_BLOCKS_MIN: usize = 6;
 
 /// A Hodges-Lehmann estimate with its interval by ranks.
@@ -21,8 +21,8 @@ pub const RANKED_BLOCKS_MIN: usize = 6;
 pub struct RankInterval {
     /// The median of the averages or differences, and two of them as the ends.
     pub interval: LogInterval,
-    /// The share of such intervals that hold the truth: at least what was
-    /// requested, because ranks come in steps, or the most that these blocks give.
+    /// The share of such intervals that contain the truth: at least the requested
+    /// share, because ranks come in steps, or the most that these blocks can reach.
     pub coverage: f64,
 }
 
@@ -34,7 +34,7 @@ pub struct WalshAverages {
 }
 
 impl WalshAverages {
-    /// Those of these blocks; `None` below [`RANKED_BLOCKS_MIN`].
+    /// The averages of these blocks; `None` below [`RANKED_BLOCKS_MIN`].
     ///
     /// # Errors
     /// [`StatsError::NoLogRatio`] for a number that is not finite.
@@ -48,9 +48,9 @@ impl WalshAverages {
     }
 
     /// Their median, and the narrowest interval between two of them, equally far from
-    /// both ends, that covers at least the requested share. Ranks of a few blocks cannot
-    /// cover more than the widest one does, from the least block to the largest: it is
-    /// returned then, with what it covers (96.9 % at 6 blocks).
+    /// both ends, that covers at least the requested share. For a few blocks even the widest
+    /// interval, from the least block to the largest, may cover less (96.9 % at 6 blocks). Then
+    /// this is the result, with its coverage.
     ///
     /// Source: Hodges and Lehmann, Annals of Mathematical Statistics 34 (1963).
     #[must_use]
@@ -68,8 +68,8 @@ impl WalshAverages {
     }
 }
 
-/// How many of the sorted Walsh averages lie outside the interval on each
-/// side, and how often the rest holds the truth.
+/// The number of sorted Walsh averages outside the interval on each side, and
+/// how often the interval contains the truth.
 struct Cut {
     outside: usize,
     coverage: f64,
@@ -97,7 +97,7 @@ fn cut(blocks: usize, missed_per_side_max: f64) -> Cut {
     }
 }
 
-/// The same by the normal approximation with continuity correction.
+/// The cut by the normal approximation with continuity correction.
 fn approximate_cut(blocks: usize, missed_per_side_max: f64) -> Cut {
     let n = blocks as f64;
     let mean = n * (n + 1.0) / 4.0;
@@ -111,9 +111,9 @@ fn approximate_cut(blocks: usize, missed_per_side_max: f64) -> Cut {
     }
 }
 
-/// The chance of every rank sum when each of the ranks 1 to `blocks` is in the
-/// sum or not by the toss of a coin. Exact: all are multiples of a power of
-/// two that a double holds.
+/// The probability of every rank sum if each of the ranks 1 to `blocks` is in the
+/// sum with probability ½. Exact, because all are multiples of a power of two that
+/// a double can represent.
 fn rank_sum_probabilities(blocks: usize) -> Vec<f64> {
     let mut probabilities = vec![0.0; blocks * (blocks + 1) / 2 + 1];
     probabilities[0] = 1.0;
@@ -213,13 +213,10 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_that_misses_just_as_much_as_may_be_is_taken() {
+    fn a_cut_that_misses_exactly_the_allowed_share_is_taken() {
         // Method: two of the 64 ways to give six blocks signs, exactly: the rank sums 0 and 1.
-        let found_cut = cut(6, 2.0 / 64.0);
-        assert_eq!(
-            (found_cut.outside, found_cut.coverage),
-            (1, 1.0 - 4.0 / 64.0)
-        );
+        let cut = cut(6, 2.0 / 64.0);
+        assert_eq!((cut.outside, cut.coverage), (1, 1.0 - 4.0 / 64.0));
     }
 
     #[test]
@@ -227,9 +224,9 @@ mod tests {
         // Method: sixty blocks: the rank sum has the mean 60 · 61 ÷ 4 = 915 and the spread
         // √(60 · 61 · 121 ÷ 24) = 135.84; 915 − 1.95996 · 135.84 − 0.5 = 648.3, and half a
         // rank above 648 lies 1.9619 spreads below the mean.
-        let found_cut = cut(60, 0.025);
-        assert_eq!(found_cut.outside, 648);
-        assert!((found_cut.coverage - 0.950_222).abs() < 1e-6);
+        let cut = cut(60, 0.025);
+        assert_eq!(cut.outside, 648);
+        assert!((cut.coverage - 0.950_222).abs() < 1e-6);
     }
 
     #[test]

@@ -1,17 +1,17 @@
-//! When a study has enough blocks: it stops for precision, and early only when
-//! a difference is beyond doubt. Never because a verdict looks good.
+//! When a study has enough blocks: it stops for precision, and early only if
+//! a difference is beyond doubt, never because of a verdict.
 
 use crate::log_ratios::check_log_ratios;
 use crate::paired::{LogInterval, PairedMean};
 use crate::student::Confidence;
 use crate::{Margin, StatsError};
 
-/// The fewest blocks that carry a verdict in a study that ends by what it has measured:
-/// below, their signs alone are not as sure as such a verdict has to be, 97 %.
+/// The fewest blocks that carry a verdict in a study whose measurements may end it: the
+/// signs of fewer blocks do not reach the confidence that such a verdict needs, 97 %.
 pub const BLOCKS_FOR_VERDICT: usize = 7;
 
-/// The fewest in a study whose number of blocks was set beforehand. It never looks at
-/// what it has measured, so what is printed is enough, 95 %.
+/// The fewest blocks in a study whose number of blocks was set in advance. It never looks at
+/// its measurements, so the printed confidence is enough, 95 %.
 pub const BLOCKS_ORDERED: usize = 6;
 
 /// The fewest blocks that carry a verdict, in a study of either kind.
@@ -28,7 +28,7 @@ pub fn blocks_for_verdict(is_ordered: bool) -> usize {
 /// because each such look at the result costs some coverage.
 pub const EARLY_LOOKS: [usize; 2] = [7, 13];
 
-/// What to do after a block.
+/// The decision after a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Measure another block, if the budget allows.
@@ -37,8 +37,8 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// What to do when another part of the study decides `other`: it stops when
-    /// both would, and is precise when both are.
+    /// The joint decision with another part of the study, which decides `other`: it stops if
+    /// both would, and is precise if both are.
     #[must_use]
     pub fn and(self, other: Decision) -> Decision {
         match (self, other) {
@@ -48,16 +48,15 @@ impl Decision {
         }
     }
 
-    /// Stops when every part would. Without any part there is nothing to be sure of, so
-    /// it continues.
+    /// Stops if every part would. Without any part it continues.
     pub fn of_parts(parts: impl IntoIterator<Item = Decision>) -> Decision {
         let joint = parts.into_iter().reduce(Decision::and);
         joint.unwrap_or(Decision::Continue)
     }
 
-    /// Decides for comparisons that are claimed together: stops when each would stop by its
-    /// own interval and, judged together, no verdict is open. That costs most, so it is
-    /// looked at last.
+    /// Decides for comparisons that are judged together: stops if each would stop by its
+    /// own interval and, judged together, no verdict is open. The latter costs most, so it
+    /// is computed last.
     pub fn together(
         alone: impl IntoIterator<Item = Decision>,
         is_any_open: impl FnOnce() -> bool,
@@ -116,13 +115,13 @@ pub(super) fn decide_by(
     }
 }
 
-/// How many blocks more would narrow an interval of this half-width, found
-/// over `blocks` blocks, to what the margin requires: `n · (h / w)² − n`,
+/// The number of additional blocks that would narrow an interval of this half-width over
+/// `blocks` blocks to the precision that the margin requires: `n · (h / w)² − n`,
 /// rounded up, at least 1.
 ///
-/// An estimate: it takes the spread seen so far for the true one. Below
-/// [`BLOCKS_ORDERED`] blocks the spread is too poorly known for that, and the result is
-/// how many are missing to `fewest`.
+/// An estimate, which assumes that the spread so far is the true one. Below
+/// [`BLOCKS_ORDERED`] blocks the spread is too uncertain for that, and the result is the
+/// number that is missing to `fewest`.
 #[must_use]
 pub fn blocks_needed(blocks: usize, fewest: usize, half_width: f64, margin: Margin) -> u32 {
     if blocks < BLOCKS_ORDERED {
@@ -131,13 +130,13 @@ pub fn blocks_needed(blocks: usize, fewest: usize, half_width: f64, margin: Marg
     blocks_to_narrow(blocks, half_width, wanted_half_width(margin))
 }
 
-/// How many blocks more would narrow an interval of this half-width, found over `blocks`
-/// blocks, to `wanted`, at least 1; an estimate as [`blocks_needed`].
+/// The number of additional blocks that would narrow an interval of this half-width over
+/// `blocks` blocks to `wanted`, at least 1; an estimate as [`blocks_needed`].
 #[must_use]
 pub fn blocks_to_narrow(blocks: usize, half_width: f64, wanted: f64) -> u32 {
     let n = blocks as f64;
     let more = n * (half_width / wanted).powi(2) - n;
-    // The conversion saturates: an endless half-width requires the largest number.
+    // The conversion saturates: an infinite half-width requires the largest number.
     more.ceil().max(1.0) as u32
 }
 

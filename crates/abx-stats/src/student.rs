@@ -1,21 +1,21 @@
-//! Student's t: how many standard errors an interval reaches to each side.
+//! Student's t: the half-width of an interval in standard errors.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// How often a two-sided interval is meant to hold the truth, as a share.
+/// How often a two-sided interval contains the truth, as a share.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Confidence(f64);
 
 impl Confidence {
-    /// What is printed beside an interval, and what it holds in simulation.
+    /// The confidence that is printed with an interval, and that it has in simulation.
     pub const PRINTED: Confidence = Confidence(0.95);
 
-    /// What an interval is computed at. It is wider than the printed one,
-    /// because a study that stops on its own data may look many times, and
-    /// every look takes some of the coverage: docs/explain/statistics/stopping.md, "Stop rule".
+    /// The confidence at which an interval is computed. It is higher than the printed
+    /// one, because a study that stops by its own data may look many times, and every
+    /// look costs some coverage: docs/explain/statistics/stopping.md, "Stop rule".
     pub const COMPUTED: Confidence = Confidence(0.97);
 
-    /// What ends a study early when its interval excludes "no difference".
+    /// The confidence of an interval that ends a study early if it excludes "no difference".
     pub const CERTAIN: Confidence = Confidence(0.999);
 
     /// A share strictly between 0 and 1, `None` for any other number.
@@ -32,7 +32,7 @@ impl Confidence {
 }
 
 /// The two-sided t quantile: a t variable with this many degrees of freedom
-/// (at least 1) lies within plus and minus the response with this confidence.
+/// (at least 1) lies within plus and minus the quantile with this confidence.
 ///
 /// Source: Student, Biometrika 6 (1908).
 #[must_use]
@@ -40,8 +40,8 @@ pub fn t_quantile(confidence: Confidence, degrees: usize) -> f64 {
     t_quantile_between(confidence, degrees as f64)
 }
 
-/// The same for degrees of freedom (at least 1) that are no whole number, as
-/// Welch's are.
+/// As [`t_quantile`], for degrees of freedom (at least 1) that are not whole, such as
+/// Welch's.
 #[must_use]
 pub fn t_quantile_between(confidence: Confidence, degrees: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees)
@@ -50,9 +50,8 @@ pub fn t_quantile_between(confidence: Confidence, degrees: f64) -> f64 {
 }
 
 /// How often a t variable with these degrees of freedom (at least 1, whole or not) is at
-/// least as far from 0 as `t`, to either side; 0 for an infinite `t`.
-///
-/// Source: as [`t_quantile`], of which it is the other way round.
+/// least as far from 0 as `t`, on either side; 0 for an infinite `t`. The inverse of
+/// [`t_quantile`].
 #[must_use]
 pub fn two_sided_p(t: f64, degrees: f64) -> f64 {
     let student = StudentsT::new(0.0, 1.0, degrees).expect("at least one degree of freedom");
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_holds_the_share_it_was_asked_for() {
+    fn a_t_variable_lies_within_a_quantile_with_its_confidence() {
         // Method: the distribution function by another route (a finite sum),
         // for every number of blocks and level that a study uses.
         for degrees in 1..=60 {

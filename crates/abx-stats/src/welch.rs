@@ -30,18 +30,18 @@ impl Welch {
             (side.spread().powi(2) / blocks, blocks - 1.0)
         });
         let variance: f64 = parts.iter().map(|(part, _)| part).sum();
-        let weighed: f64 = parts.iter().map(|(part, free)| part * part / free).sum();
-        let [[_, one], [_, other]] = parts.map(|(part, free)| [part, free]);
-        let degrees = variance * variance / weighed;
+        let squares: f64 = parts.iter().map(|(part, free)| part * part / free).sum();
+        let [first, second] = parts.map(|(_, free)| free);
+        let degrees = variance * variance / squares;
         Ok(Welch {
             difference: sides[0].mean() - sides[1].mean(),
             error: variance.sqrt(),
-            // Without any spread there is nothing to weigh: the careful end. Rounding must not
-            // leave the range that the formula has.
+            // Without any spread, the lower end of the range is the careful choice. Rounding must
+            // not leave the range of the formula.
             degrees: if degrees.is_finite() {
-                degrees.clamp(one.min(other), one + other)
+                degrees.clamp(first.min(second), first + second)
             } else {
-                one.min(other)
+                first.min(second)
             },
         })
     }
@@ -82,10 +82,10 @@ mod tests {
             (interval.low, interval.high),
             (interval.center, interval.center)
         );
-        // Nothing decides whose the degrees are: those of the group with fewer.
+        // Without an error, the degrees are those of the smaller group.
         assert_eq!(point.degrees, 5.0);
         let one_sided = Welch::of([&[0.2; 6], &[0.1, 0.2, 0.3]]).unwrap();
-        // All of the error is of the group of three blocks.
+        // The whole error is that of the group of three blocks.
         assert!((one_sided.degrees - 2.0).abs() < 1e-9);
         assert!(Welch::of([&[0.2; 6], &[0.1]]).is_err());
     }

@@ -1,5 +1,5 @@
-//! Several records of one study, made on other days or machines, read together: one
-//! estimate for each comparison, and where the next record may lie. [`pooled`] does it.
+//! Several records of one study, from different days or machines, combined: an estimate per
+//! comparison, and a prediction for a further record. Start at [`pooled`].
 
 use serde::Serialize;
 
@@ -18,9 +18,9 @@ use abx_stats::student::Confidence;
 pub struct Pooled {
     #[serde(flatten)]
     pub head: OutputHead,
-    /// The records, as they were named, in their order.
+    /// The names of the records, in order.
     pub records: Vec<String>,
-    /// One for each primary comparison of the first record.
+    /// One per primary comparison of the first record.
     pub comparisons: Vec<PooledComparison>,
 }
 
@@ -33,19 +33,19 @@ pub struct PooledComparison {
     pub baseline: String,
     /// The result of each record, in their order; `None` if it has no such claim.
     pub each: Vec<Option<Bounds>>,
-    /// The mean over such records; `None` where too few of them have a claim.
+    /// The mean over such records; `None` if too few records have a claim.
     pub mean: Option<Bounds>,
-    /// Where the true ratio of a further record may lie; from three records on.
+    /// The interval for the true ratio of a further record; from three records on.
     pub prediction: Option<Bounds>,
-    /// How far records are apart beyond chance, as a share: a standard deviation.
+    /// The standard deviation between records beyond chance, as a share.
     pub between: Option<f64>,
-    /// How often such intervals hold the truth, as a share.
+    /// How often such intervals contain the truth, as a share.
     pub confidence: f64,
     /// Whether the ratio of some record is a bound.
     pub at_least: bool,
 }
 
-/// Why records are not read together; each names the record and what to do.
+/// Why records are not combined. Each error names the record and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PoolError {
     #[error(
@@ -58,14 +58,14 @@ pub enum PoolError {
         /// The first record.
         first: String,
         found: String,
-        /// What the first has.
+        /// The value of the first record.
         expected: String,
     },
     #[error("{record} and {first} are the same measurement: give each record once")]
     Twice { record: String, first: String },
 }
 
-/// Reads records of one study together.
+/// Combines records of one study.
 ///
 /// Method: each record's mean log ratio with its standard error over blocks, then a mean
 /// with random effects; see [`RandomEffects`]. Source: docs/explain/statistics/several-records.md, "Several
@@ -84,15 +84,13 @@ pub fn pooled(records: &[(String, StudyRecord)]) -> Result<Pooled, PoolError> {
     others
         .iter()
         .try_for_each(|other| same_study(first, other))?;
-    for (place, pair) in records.iter().enumerate() {
+    for (index, (name, record)) in records.iter().enumerate() {
         let key = |record: &StudyRecord| (record.measured.seed, record.measured.started_unix_ms);
-        let same = records[..place]
-            .iter()
-            .find(|other| key(&other.1) == key(&pair.1));
-        if let Some(other) = same {
+        let mut earlier = records[..index].iter();
+        if let Some((first, _)) = earlier.find(|(_, other)| key(other) == key(record)) {
             return Err(PoolError::Twice {
-                record: pair.0.clone(),
-                first: other.0.clone(),
+                record: name.clone(),
+                first: first.clone(),
             });
         }
     }
@@ -106,7 +104,7 @@ pub fn pooled(records: &[(String, StudyRecord)]) -> Result<Pooled, PoolError> {
     })
 }
 
-/// Whether two records are of one study: subjects, baseline, and what loads they are under.
+/// Checks that two records are of one study: the same subjects, baseline and loads.
 fn same_study(
     first: &(String, StudyRecord),
     other: &(String, StudyRecord),
@@ -157,7 +155,7 @@ fn identity(record: &StudyRecord) -> [(&'static str, String); 3] {
     ]
 }
 
-/// The requested settings, without what each machine made of them.
+/// The requested settings, without values that depend on the machine.
 fn as_requested(settings: &LoadSettings) -> LoadSettings {
     let mut requested = settings.clone();
     if requested.share_of_slowest.is_some() {
@@ -182,10 +180,10 @@ fn compared(requested: &Comparison, records: &[(String, StudyRecord)]) -> Pooled
         .flatten()
         .filter_map(|comparison| of(comparison))
         .collect();
-    let random_effects = RandomEffects::of(&estimates, Confidence::PRINTED);
+    let effects = RandomEffects::of(&estimates, Confidence::PRINTED);
     let bounds = |interval: LogInterval| Bounds::from(interval.ratios(Confidence::PRINTED.share()));
-    let each = claims.iter().map(|comparison| {
-        let [ratio, low, high] = (*comparison)?.bounds()?;
+    let ratios = claims.iter().map(|claim| {
+        let [ratio, low, high] = (*claim)?.bounds()?;
         Some(Bounds { ratio, low, high })
     });
     PooledComparison {
@@ -193,12 +191,10 @@ fn compared(requested: &Comparison, records: &[(String, StudyRecord)]) -> Pooled
         load: requested.load.clone(),
         subject: requested.subject.clone(),
         baseline: requested.baseline.clone(),
-        each: each.collect(),
-        mean: random_effects.map(|random_effects| bounds(random_effects.mean)),
-        prediction: random_effects
-            .and_then(|random_effects| random_effects.prediction)
-            .map(bounds),
-        between: random_effects.map(|random_effects| random_effects.between.exp_m1()),
+        each: ratios.collect(),
+        mean: effects.map(|effects| bounds(effects.mean)),
+        prediction: effects.and_then(|effects| effects.prediction).map(bounds),
+        between: effects.map(|effects| effects.between.exp_m1()),
         confidence: Confidence::PRINTED.share(),
         at_least: claims
             .iter()

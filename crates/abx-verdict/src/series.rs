@@ -1,5 +1,5 @@
-//! What plots show of a record: figures of single slices and blocks, and times
-//! of all blocks together. Nothing is concluded from them.
+//! The data of plots: figures of single slices and blocks, and times of all blocks
+//! together. No conclusion rests on them.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ pub struct SliceFigures<'a> {
     /// The number of its round in that block, from zero.
     pub round: usize,
     pub subject: &'a str,
-    /// For how long this load had run in its block before this slice, whichever
-    /// subject was loaded, in ns.
+    /// The time for which this load had run in its block before this slice, with any
+    /// subject, in ns.
     pub before_ns: u64,
     /// How long the slice took, in ns.
     pub wall_ns: u64,
@@ -33,42 +33,41 @@ pub struct BlockFigures {
     pub block: u32,
     /// Verified responses per second; `None` when there was no load.
     pub throughput_per_s: Option<f64>,
-    /// The subject's processor time for each whole response, in µs; `None` when
-    /// not readable.
+    /// The subject's CPU time per complete response, in µs; `None` if not readable.
     pub server_cpu_us_per_request: Option<f64>,
-    /// The share of its processors that the subject used; `None` when not readable.
+    /// The share of its CPUs that the subject used; `None` if not readable.
     pub server_busy: Option<f64>,
-    /// The most memory of its processes that was seen in the block, under
-    /// whichever load; `None` when not readable.
+    /// The most memory of its processes in the block, under any load; `None` if not
+    /// readable.
     pub rss_bytes_max: Option<u64>,
 }
 
 /// Response times of one subject under one load, all complete blocks together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResponseTimes {
-    /// The times that were counted, shortest first.
+    /// The distinct times, the shortest first.
     steps: Vec<CountedTime>,
 }
 
-/// What became of the requests of one subject around a fault, the median over blocks.
+/// The requests of one subject in an interval around a fault, the median over blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FaultMoment {
-    /// From the fault to the beginning of this interval of due times; below 0 before it.
+    /// From the fault to the start of this interval of due times; negative before the fault.
     pub since_ns: i64,
     /// The share of the requests due that had a correct response in time.
     pub in_time: f64,
-    /// The share that had none.
+    /// The share that had no correct response.
     pub failed: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct CountedTime {
-    /// The shortest of the times that are not distinguished from it.
+    /// The shortest time that the histogram does not distinguish from `us`.
     from_us: u64,
     us: u64,
-    /// How many were at most so long.
+    /// The number of times up to `us`.
     below: u64,
-    /// How many of these are no bounds.
+    /// The number of these that are exact and not lower bounds.
     known: u64,
 }
 
@@ -91,15 +90,15 @@ impl ResponseTimes {
         }
     }
 
-    /// How many times there are.
+    /// The number of times.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.steps.last().map_or(0, |last| last.below)
     }
 
     /// The time that the share `q` (0 to 1) does not exceed, and whether it is
-    /// only known as "at least"; `None` without times. The same as
-    /// [`Quantile::of`], for callers that need hundreds.
+    /// only known as "at least"; `None` without times. Equal to
+    /// [`Quantile::of`], but fast enough for callers that need hundreds.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Quantile> {
         let rank = ((q * self.count() as f64).ceil() as u64).clamp(1, self.count().max(1));
@@ -110,9 +109,10 @@ impl ResponseTimes {
         })
     }
 
-    /// How many times lie in each of equal parts of a logarithmic axis, from the shortest to
-    /// the longest: parts as wide as a tenth of their times, unless these are too few or too
-    /// many, and no narrower than a microsecond. What is one counted time lies evenly on the microseconds that it stands for.
+    /// The number of times in each of equal parts of a logarithmic axis, from the shortest to
+    /// the longest. A part is a tenth of its times wide, unless there would be too few or too many
+    /// parts, and at least a microsecond. A counted time is spread evenly over the microseconds
+    /// that it stands for.
     #[must_use]
     pub fn bins(&self) -> Vec<TimeBin> {
         let ends = self.steps.first().zip(self.steps.last());
@@ -126,7 +126,7 @@ impl ResponseTimes {
         let mut bins: Vec<TimeBin> = Vec::new();
         let mut from_us = low;
         while from_us < high {
-            // Nothing is known of parts of a microsecond.
+            // Times have no fractions of a microsecond.
             let next = (from_us * ratio).max(from_us + 1.0);
             let is_last = next >= high * (1.0 - 1e-9);
             let to_us = if is_last { high } else { next };
@@ -158,20 +158,20 @@ impl ResponseTimes {
 /// A part of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimeBin {
-    /// Where it begins, in µs.
+    /// Its start, in µs.
     pub from_us: f64,
     pub to_us: f64,
-    /// How many times lie in it.
+    /// The number of times in it.
     pub count: f64,
 }
 
-/// Bins are so many times as long at their end as at their beginning,
+/// The ratio of the end of a bin to its start, unless this gives fewer or more bins than the
+/// limits below.
 const BIN_RATIO: f64 = 1.1;
-/// unless they are fewer or more than these.
 const BINS_MIN: usize = 20;
 const BINS_MAX: usize = 80;
 
-/// The course of a fault, in intervals of so many ns; those in which nothing was due are
+/// The course of a fault, in intervals of so many ns. Intervals in which no request was due are
 /// left out.
 #[must_use]
 pub fn fault_course(
@@ -182,36 +182,36 @@ pub fn fault_course(
 ) -> Vec<FaultMoment> {
     let interval_ns = i64::try_from(interval_ns.max(1)).unwrap_or(i64::MAX);
     let slices = study.complete_blocks().flat_map(|block| &block.faults);
-    let mine = slices
-        .filter(|fault_slice| fault_slice.fault == fault.name && fault_slice.subject == subject);
+    let slices = slices.filter(|slice| slice.fault == fault.name && slice.subject == subject);
     let mut shares: BTreeMap<i64, [Vec<f64>; 2]> = BTreeMap::new();
-    for slice in mine {
+    for slice in slices {
         let Some(struck_ns) = slice.struck_ns else {
             continue;
         };
-        let line = &slice.timeline;
+        let timeline = &slice.timeline;
         let mut sums: BTreeMap<i64, [u64; 3]> = BTreeMap::new();
-        let counts = line.due.iter().zip(&line.failed).zip(&line.delayed);
+        let counts = timeline.due.iter();
+        let counts = counts.zip(&timeline.failed).zip(&timeline.delayed);
         for (bucket, ((due, failed), delayed)) in (0_u64..).zip(counts) {
-            let middle_ns = bucket * line.bucket_ns + line.bucket_ns / 2;
+            let middle_ns = bucket * timeline.bucket_ns + timeline.bucket_ns / 2;
             let since_ns = middle_ns as i64 - struck_ns as i64;
             let sum = sums.entry(since_ns.div_euclid(interval_ns)).or_default();
             for (sum, more) in sum.iter_mut().zip([due, failed, delayed]) {
                 *sum += u64::from(*more);
             }
         }
-        for (place, [due, failed, delayed]) in sums {
+        for (interval, [due, failed, delayed]) in sums {
             let parts = [due - failed - delayed, failed].map(|part| share(part, due));
             if let [Some(in_time), Some(failed)] = parts {
-                let values = shares.entry(place).or_default();
+                let values = shares.entry(interval).or_default();
                 values[0].push(in_time);
                 values[1].push(failed);
             }
         }
     }
-    let moment = |(place, [in_time, failed]): (i64, [Vec<f64>; 2])| {
+    let moment = |(interval, [in_time, failed]): (i64, [Vec<f64>; 2])| {
         Some(FaultMoment {
-            since_ns: place * interval_ns,
+            since_ns: interval * interval_ns,
             in_time: median(in_time)?,
             failed: median(failed)?,
         })
@@ -223,7 +223,7 @@ pub fn fault_course(
 /// order in which they ran.
 #[must_use]
 pub fn slice_figures<'a>(record: &'a Measured, load: &'a LoadRecord) -> Vec<SliceFigures<'a>> {
-    let mut slice_figures = Vec::new();
+    let mut figures = Vec::new();
     for block in record.complete_blocks() {
         let mut before_ns = 0;
         let parts = block.loads.iter().filter(|part| part.load == load.name);
@@ -231,12 +231,11 @@ pub fn slice_figures<'a>(record: &'a Measured, load: &'a LoadRecord) -> Vec<Slic
             for slice in &of_round.slices {
                 let start_ns = before_ns;
                 before_ns += slice.wall_ns;
-                // What the generator gets from a server that does nothing is of
-                // another size.
+                // The throughput of a server that does nothing has another scale.
                 if slice.subject == CEILING {
                     continue;
                 }
-                slice_figures.push(SliceFigures {
+                figures.push(SliceFigures {
                     block: block.index,
                     round,
                     subject: &slice.subject,
@@ -249,7 +248,7 @@ pub fn slice_figures<'a>(record: &'a Measured, load: &'a LoadRecord) -> Vec<Slic
             }
         }
     }
-    slice_figures
+    figures
 }
 
 impl SubjectView<'_> {
@@ -300,7 +299,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
         #[test]
-        fn many_quantiles_are_those_that_are_asked_for_one_by_one(
+        fn quantiles_equal_those_of_the_histogram(
             known in prop::collection::vec(1_u64..1_000_000, 0..20),
             bounds in prop::collection::vec(1_u64..1_000_000, 0..6),
             q in 0.0_f64..=1.0,
@@ -315,11 +314,11 @@ mod tests {
         }
 
         #[test]
-        fn bins_hold_all_times_and_each_where_it_is(
+        fn bins_have_every_time_in_its_place(
             known in prop::collection::vec(1_u64..10_000_000, 1..40),
         ) {
-            // Method: any times; bins follow on each other, hold all of them together, and up
-            // to the end of each as many as there are below it, except for those that it cuts.
+            // Method: any times. Bins have no gaps and contain all times. Up to the end of each
+            // bin there are as many as below it, except for the times that the end cuts.
             let times = histogram(&known);
             let bins = ResponseTimes::of(&times, None).bins();
             let gaps = bins.windows(2).filter(|two| (two[0].to_us - two[1].from_us).abs() > 1e-6);

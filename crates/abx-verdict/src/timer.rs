@@ -1,5 +1,5 @@
-//! Where the time of a command goes, as the command reports by a line `marker NAME` at each
-//! place that it has come to. Start at [`TimerRecord::of`].
+//! The time between the markers of a command, which prints a line `marker NAME` at each of them.
+//! Start at [`TimerRecord::of`].
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::judge::faults::MeanInterval;
 use abx_evidence::{OutputHead, OutputKind};
 
-/// The fewest runs of which p99 is given: below, it would be the longest.
+/// The fewest runs for a p99: with fewer, it would be the longest run.
 pub const P99_RUNS: usize = 100;
 
-/// Runs of a command, and its time as its markers report it.
+/// Runs of a command, and its time by its markers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimerRecord {
     #[serde(flatten)]
@@ -21,7 +21,7 @@ pub struct TimerRecord {
     /// When the first run started, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: u64,
     pub command: Vec<String>,
-    /// How many runs were requested.
+    /// The number of requested runs.
     pub asked_runs: u32,
     /// From the start to the end of a run.
     pub total: TotalTime,
@@ -29,8 +29,8 @@ pub struct TimerRecord {
     pub markers: Vec<MarkerTime>,
     /// From the last marker of a run to its end.
     pub rest: MarkerTime,
-    /// How many markers came in one piece with the one before, so that the time between them
-    /// is unknown.
+    /// The number of markers that were read together with the marker before, so that the time
+    /// between them is unknown.
     pub together: usize,
     pub runs: Vec<MarkedRun>,
 }
@@ -44,10 +44,10 @@ pub struct MarkedRun {
     pub end_ns: u64,
 }
 
-/// A place that a run has come to.
+/// A marker that a run has reached.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marker {
-    /// What the command calls it.
+    /// Its name in the command.
     pub name: String,
     /// From the start of the run.
     pub at_ns: u64,
@@ -58,32 +58,31 @@ pub struct Marker {
 pub struct TotalTime {
     pub us: MeanInterval,
     pub p50_us: f64,
-    /// Of which one run in 100 takes longer; `None` below [`P99_RUNS`] runs.
+    /// The time that one run in 100 exceeds; `None` below [`P99_RUNS`] runs.
     pub p99_us: Option<f64>,
 }
 
 /// A marker over all runs, in µs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MarkerTime {
-    /// What the command calls it.
+    /// Its name in the command.
     pub name: String,
-    /// Which of that name in its run, from 1.
+    /// Its number among the markers of this name in a run, from 1.
     pub occurrence: u32,
-    /// In how many runs it came.
+    /// The number of runs that have it.
     pub runs: usize,
     /// From the start of a run to the marker: the mean.
     pub index_us: f64,
     /// From the marker before, or from the start, to this one: over runs.
     pub us: MeanInterval,
     pub p50_us: f64,
-    /// Of which one run in 100 takes longer; `None` below [`P99_RUNS`] runs.
+    /// The time that one run in 100 exceeds; `None` below [`P99_RUNS`] runs.
     pub p99_us: Option<f64>,
     /// Its share of the time of all runs.
     pub share: f64,
 }
 
-/// What is measured before anything is concluded from it. A saved record is read as this, and
-/// concluded from again.
+/// The measurements. A saved record is read as these, and its conclusions are drawn again.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct TimerRuns {
     /// The version of abx that measured.
@@ -91,9 +90,9 @@ pub struct TimerRuns {
     /// When the first run started, in milliseconds since 1970-01-01 UTC.
     pub started_unix_ms: u64,
     pub command: Vec<String>,
-    /// How many runs were requested.
+    /// The number of requested runs.
     pub asked_runs: u32,
-    /// Those that came to their end.
+    /// The runs that were completed.
     pub runs: Vec<MarkedRun>,
 }
 
@@ -107,7 +106,7 @@ struct Gathered {
 /// The markers of all runs.
 #[derive(Default)]
 struct AllRuns<'a> {
-    /// Names and which of that name, in the order in which they came.
+    /// Names and occurrences, in order.
     order: Vec<(&'a str, u32)>,
     markers: BTreeMap<(&'a str, u32), Gathered>,
     rest: Gathered,
@@ -118,15 +117,14 @@ impl TimerRecord {
     /// The result of these runs; `None` without any.
     #[must_use]
     pub fn of(measured: TimerRuns) -> Option<TimerRecord> {
-        let whole = measured.runs.iter().map(|run| run.end_ns as f64);
-        let whole: Vec<f64> = whole.collect();
-        let sum: f64 = whole.iter().sum();
+        let totals: Vec<f64> = measured.runs.iter().map(|run| run.end_ns as f64).collect();
+        let sum: f64 = totals.iter().sum();
         let (markers, rest, together) = {
             let all_runs = AllRuns::of(&measured.runs);
-            let each = all_runs.order.iter();
-            let each = each.filter_map(|key| all_runs.markers.get(key)?.marker(key.0, key.1, sum));
+            let keys = all_runs.order.iter();
+            let times = keys.filter_map(|key| all_runs.markers.get(key)?.marker(key.0, key.1, sum));
             (
-                each.collect(),
+                times.collect(),
                 all_runs.rest.marker("end", 1, sum)?,
                 all_runs.together,
             )
@@ -134,9 +132,9 @@ impl TimerRecord {
         Some(TimerRecord {
             head: OutputKind::Timer.into(),
             total: TotalTime {
-                us: interval(&whole)?,
-                p50_us: rank(&whole, 0.5)?,
-                p99_us: p99(&whole),
+                us: interval(&totals)?,
+                p50_us: rank(&totals, 0.5)?,
+                p99_us: p99(&totals),
             },
             rest,
             markers,
@@ -166,7 +164,7 @@ impl<'a> AllRuns<'a> {
             let key = (marker.name.as_str(), *count);
             place = match self.order.iter().position(|pair| *pair == key) {
                 Some(known) => known + 1,
-                // What earlier runs did not have stands behind what came before it.
+                // A marker that earlier runs did not have goes after the marker before it.
                 None => {
                     self.order.insert(place, key);
                     place + 1
@@ -205,10 +203,10 @@ impl Gathered {
 /// The mean of times in ns with its interval, in µs. No time is below zero.
 fn interval(times_ns: &[f64]) -> Option<MeanInterval> {
     let us: Vec<f64> = times_ns.iter().map(|ns| ns / 1e3).collect();
-    let mean_interval = MeanInterval::of(&us)?;
+    let interval = MeanInterval::of(&us)?;
     Some(MeanInterval {
-        low: mean_interval.low.map(|low| low.max(0.0)),
-        ..mean_interval
+        low: interval.low.map(|low| low.max(0.0)),
+        ..interval
     })
 }
 
@@ -251,8 +249,8 @@ mod tests {
     }
 
     #[test]
-    fn one_run_gives_the_classic_table() {
-        // Method: one run with round times; shares add up to the whole.
+    fn a_single_run_has_times_and_shares_without_intervals() {
+        // Method: one run with round times; shares add up to 1.
         let record = of(vec![run(&[("connect", 200), ("get row", 800)], 1000)]);
         let parts: Vec<(&str, f64, f64, f64)> = record
             .markers
@@ -280,9 +278,9 @@ mod tests {
     }
 
     #[test]
-    fn markers_of_several_runs_are_put_together_by_name_and_occurrence() {
+    fn markers_of_several_runs_are_combined_by_name_and_occurrence() {
         // Method: a loop of different length, a marker that only the second run has, and two
-        // that came in one piece.
+        // markers that were read together.
         let record = of(vec![
             run(&[("a", 10), ("get", 20), ("get", 40)], 50),
             run(&[("a", 30), ("miss", 40), ("get", 40)], 70),
@@ -312,9 +310,9 @@ mod tests {
     }
 
     #[test]
-    fn a_saved_record_is_concluded_from_anew() {
-        // Method: a record, written and read; one whose conclusions were changed in between
-        // shows what its runs show.
+    fn conclusions_of_a_saved_record_are_drawn_again() {
+        // Method: a record that was written, changed in its conclusions and read has the
+        // conclusions of its runs.
         let record = of(vec![run(&[("a", 10)], 50), run(&[("a", 30)], 70)]);
         let mut json = serde_json::to_value(&record).unwrap();
         json["total"]["p50_us"] = 1.into();
@@ -323,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_ranks_and_p99_takes_a_hundred_runs() {
+    fn quantiles_are_ranks_and_p99_needs_a_hundred_runs() {
         // Method: times of 1 to n µs, whose ranks are themselves.
         let runs = |count: u64| (1..=count).map(|us| run(&[("a", us)], us)).collect();
         let some = of(runs(99));

@@ -79,8 +79,8 @@ pub fn block_capacities(
     limit: f64,
 ) -> Result<Vec<BlockCapacity>, StatsError> {
     let excesses = excesses(grid, limit)?;
-    let each = excesses.iter().map(|over| block_capacity(grid, over));
-    Ok(each.collect())
+    let capacities = excesses.iter().map(|over| block_capacity(grid, over));
+    Ok(capacities.collect())
 }
 
 /// The neighbouring rates between which each block's values pass the limit, after values in
@@ -90,14 +90,14 @@ pub fn block_capacities(
 /// As [`block_capacities`].
 pub fn block_brackets(grid: &[Position<'_>], limit: f64) -> Result<Vec<RateBracket>, StatsError> {
     let excesses = excesses(grid, limit)?;
-    let each = excesses.iter().map(|over| {
+    let brackets = excesses.iter().map(|over| {
         let met = met(over);
         RateBracket {
             held: met.checked_sub(1).map(|last| grid[last].at),
             missed: grid.get(met).map(|first| first.at),
         }
     });
-    Ok(each.collect())
+    Ok(brackets.collect())
 }
 
 /// The log of value over limit at each rate, non-decreasing, for each block.
@@ -120,8 +120,8 @@ fn excesses(grid: &[Position<'_>], limit: f64) -> Result<Vec<Vec<f64>>, StatsErr
     }
     let blocks = grid[0].blocks.len();
     let excess = |block: usize| -> Vec<f64> {
-        let each = grid.iter();
-        each.map(|position| (position.blocks[block] / limit).ln())
+        grid.iter()
+            .map(|position| (position.blocks[block] / limit).ln())
             .collect()
     };
     Ok((0..blocks)
@@ -156,7 +156,7 @@ pub fn capacity(
     })
 }
 
-/// How many of the rates met the limit.
+/// The number of rates that met the limit.
 fn met(over: &[f64]) -> usize {
     over.partition_point(|over| *over <= 0.0)
 }
@@ -171,15 +171,15 @@ fn block_capacity(grid: &[Position<'_>], over: &[f64]) -> BlockCapacity {
         return BlockCapacity::AtLeast(grid[met - 1].at);
     }
     let (below, above) = (over[met - 1], over[met]);
-    let way = LogSpan {
+    let span = LogSpan {
         from: grid[met - 1].at,
         to: grid[met].at,
     };
-    BlockCapacity::Within(way.place(-below / (above - below)))
+    BlockCapacity::Within(span.place(-below / (above - below)))
 }
 
-/// The non-decreasing series nearest to these values, by pooling neighbours
-/// that are in the wrong order into their mean.
+/// The nearest non-decreasing series to these values, by pooling neighbours
+/// in the wrong order into their mean.
 fn non_decreasing(values: &[f64]) -> Vec<f64> {
     let mut pools: Vec<(f64, usize)> = Vec::with_capacity(values.len());
     for value in values {
@@ -237,17 +237,17 @@ mod tests {
         assert!(matches!(block_capacities[1], BlockCapacity::Within(_)));
 
         // The geometric mean, and a t interval of one degree of freedom.
-        let Ok(CapacityEstimate::Within(ratio_interval)) =
+        let Ok(CapacityEstimate::Within(rate_interval)) =
             capacity(&blocks(&values), Confidence::PRINTED)
         else {
             panic!("both blocks lie on the grid");
         };
-        assert!(is_close(ratio_interval.ratio, 200.0 * 2.0_f64.powf(0.75)));
+        assert!(is_close(rate_interval.ratio, 200.0 * 2.0_f64.powf(0.75)));
         let spread = 2.0_f64.ln() / 2.0 / 2.0_f64.sqrt();
         let reach = (12.7062 * spread / 2.0_f64.sqrt()).exp();
-        assert!((ratio_interval.high / ratio_interval.ratio / reach - 1.0).abs() < 1e-4);
-        assert!((ratio_interval.ratio / ratio_interval.low / reach - 1.0).abs() < 1e-4);
-        assert_eq!(ratio_interval.confidence, 0.95);
+        assert!((rate_interval.high / rate_interval.ratio / reach - 1.0).abs() < 1e-4);
+        assert!((rate_interval.ratio / rate_interval.low / reach - 1.0).abs() < 1e-4);
+        assert_eq!(rate_interval.confidence, 0.95);
     }
 
     #[test]
@@ -304,10 +304,10 @@ mod tests {
             let values = [0, 1, 2, 3].map(|rate| [first[rate], second[rate]]);
             capacity(&blocks(&values), Confidence::PRINTED).unwrap()
         };
-        let capacity_estimate = result([5_000.0, 6_000.0, 7_000.0, 8_000.0]);
+        let estimate = result([5_000.0, 6_000.0, 7_000.0, 8_000.0]);
         assert!(
-            matches!(capacity_estimate, CapacityEstimate::AtLeast(rate) if rate < 10.0),
-            "{capacity_estimate:?}"
+            matches!(estimate, CapacityEstimate::AtLeast(rate) if rate < 10.0),
+            "{estimate:?}"
         );
         let none = result([60_000.0, 70_000.0, 80_000.0, 90_000.0]);
         assert!(

@@ -1,5 +1,4 @@
-//! Where two subjects change places over a sweep of loads, and how surely that
-//! is known.
+//! The positions at which two subjects change places over a sweep of loads, with their intervals.
 
 use super::sweep::{LogSpan, Position, check_positions};
 use crate::StatsError;
@@ -8,7 +7,7 @@ use crate::moments::Moments;
 use crate::paired::BLOCKS_MIN;
 use crate::student::{Confidence, t_quantile};
 
-/// On which side of 1 a ratio of subject over baseline lies.
+/// The side of 1 on which a ratio of subject over baseline lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// The subject has more than the baseline.
@@ -29,20 +28,20 @@ impl Side {
     }
 }
 
-/// One change of the ratio from one side of 1 to the other. Places are in the
-/// unit of the sweep's positions.
+/// One change of the ratio from one side of 1 to the other. All positions are in the
+/// unit of the sweep.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Crossing {
-    /// Where the mean ratio lies before.
+    /// The side of the mean ratio before.
     pub before: Side,
-    /// Where it lies after: the other side.
+    /// The side after, which is the other one.
     pub after: Side,
-    /// Where the means change sides.
+    /// The position at which the mean changes sides.
     pub at: f64,
-    /// The lower end of where the true ones may; `None` when that reaches the
-    /// first position, so that the change may lie below the sweep.
+    /// The lower end of the interval for the true position; `None` if the interval
+    /// reaches the first position, so that the change may lie below the sweep.
     pub low: Option<f64>,
-    /// The upper end; `None` when the change may lie above the sweep.
+    /// The upper end; `None` if the change may lie above the sweep.
     pub high: Option<f64>,
     /// The last position before the change at which the side is certain;
     /// `None` without one.
@@ -54,8 +53,7 @@ pub struct Crossing {
 
 impl Crossing {
     /// Whether the sides are certain before and after: only then did the
-    /// subjects change places. Otherwise the means did, and the blocks do not
-    /// show that it was more than chance.
+    /// subjects change places. Otherwise only the means did, which may be chance.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         self.ahead_until.is_some() && self.ahead_from.is_some()
@@ -65,12 +63,12 @@ impl Crossing {
 /// The places at which the per-block log ratios of a sweep change their sign,
 /// in the order of the sweep.
 ///
-/// Between two positions each block's log ratio is taken for a straight line
-/// in the logarithm of the position. At every place the blocks' values so
-/// interpolated have a t interval, and the change may lie wherever that
-/// interval holds 0. If the lines are straight and the blocks normal, the
-/// place where the true mean is 0 is in that set with exactly this confidence.
-/// Its ends solve a quadratic equation.
+/// Between two positions each block's log ratio is interpolated linearly in the
+/// logarithm of the position. At every point the interpolated values of the blocks
+/// have a t interval, and the change may lie wherever that interval includes 0. If
+/// the true lines are straight and the blocks normal, the point where the true mean
+/// is 0 is in that set with exactly this confidence. The ends of the set solve a
+/// quadratic equation.
 ///
 /// A position may have only the first of the study's blocks, if its load ended before the
 /// others. Its mean is then of fewer blocks, and the two means share the noise of the blocks
@@ -110,19 +108,22 @@ pub fn crossings(
         longest: longest.unwrap_or(BLOCKS_MIN),
     };
     let points = points(sweep, reach);
-    let last_certain = |change: &usize| points[..=*change].iter().rposition(|it| it.is_certain);
+    let last_certain = |change: &usize| {
+        let mut before = points[..=*change].iter();
+        before.rposition(|point| point.is_certain)
+    };
 
     let changes: Vec<usize> = (0..points.len() - 1)
         .filter(|index| points[*index].side != points[index + 1].side)
         .collect();
     Ok(changes
         .chunk_by(|change, next| last_certain(change) == last_certain(next))
-        .filter(|apart| apart.len() % 2 == 1)
-        .filter_map(|apart| crossing(&points, apart, reach))
+        .filter(|group| group.len() % 2 == 1)
+        .filter_map(|group| crossing(&points, group, reach))
         .collect())
 }
 
-/// How far intervals reach, in units of the deviations in the longest list of blocks.
+/// The half-widths of intervals, in units of the deviations in the longest list of blocks.
 #[derive(Clone, Copy)]
 struct Reach {
     confidence: Confidence,
@@ -131,14 +132,14 @@ struct Reach {
 }
 
 impl Reach {
-    /// What the sum of squared deviations, each times [`Reach::weight`], is multiplied by for the
-    /// square of the half-width, if the mean is of so many blocks.
+    /// The factor from the sum of squared deviations, each times [`Reach::weight`], to the square
+    /// of the half-width, for a mean of so many blocks.
     fn of(self, blocks: usize) -> f64 {
         t_quantile(self.confidence, blocks - 1).powi(2) / pairs(self.longest)
     }
 
-    /// What deviations of so many blocks count: 1 in the longest list, more in shorter ones,
-    /// whose mean scatters more.
+    /// The weight of deviations in a list of so many blocks: 1 in the longest list, more in shorter
+    /// lists, whose mean has a larger error.
     fn weight(self, blocks: usize) -> f64 {
         (pairs(self.longest) / pairs(blocks)).sqrt()
     }
@@ -153,9 +154,9 @@ struct AssessedPosition<'a> {
     at: f64,
     blocks: &'a [f64],
     mean: f64,
-    /// What deviations of its blocks count.
+    /// The weight of the deviations of its blocks.
     weight: f64,
-    /// The sum of the squared deviations, with that weight.
+    /// The sum of the squared weighted deviations.
     squares: f64,
     /// The side of the mean; `None` when every mean is 0.
     side: Option<Side>,
@@ -163,7 +164,7 @@ struct AssessedPosition<'a> {
 }
 
 impl AssessedPosition<'_> {
-    /// The weighted deviation of a block from the mean; none in a block that it lacks.
+    /// The weighted deviation of a block from the mean; 0 for a block that it lacks.
     fn deviation(&self, block: usize) -> f64 {
         let value = self.blocks.get(block);
         value.map_or(0.0, |value| self.weight * (value - self.mean))
@@ -196,28 +197,28 @@ fn points<'a>(sweep: &[Position<'a>], reach: Reach) -> Vec<AssessedPosition<'a>>
     points
 }
 
-/// The change that these crossings of the means amount to, an odd number of
-/// them with no certain position between: each is the index of the point before.
-fn crossing(points: &[AssessedPosition<'_>], apart: &[usize], reach: Reach) -> Option<Crossing> {
-    let (first, last) = (*apart.first()?, *apart.last()?);
-    let middle = apart[apart.len() / 2];
+/// The single change that these crossings of the mean amount to: an odd number of
+/// crossings without a certain position between them, each by the index of the point before.
+fn crossing(points: &[AssessedPosition<'_>], changes: &[usize], reach: Reach) -> Option<Crossing> {
+    let (first, last) = (*changes.first()?, *changes.last()?);
+    let middle = changes[changes.len() / 2];
     let certain = |point: &&AssessedPosition<'_>| point.is_certain;
-    let way = LogSpan {
+    let span = LogSpan {
         from: points[middle].at,
         to: points[middle + 1].at,
     };
     Some(Crossing {
         before: points[first].side?,
         after: points[last + 1].side?,
-        at: way.place(share_to_zero(points, middle)),
+        at: span.place(share_to_zero(points, middle)),
         low: end_of_doubt(
             points[..=first + 1].iter().rev(),
             1.0 - share_to_zero(points, first),
             reach,
         ),
         high: end_of_doubt(points[last..].iter(), share_to_zero(points, last), reach),
-        ahead_until: points[..=first].iter().rfind(certain).map(|it| it.at),
-        ahead_from: points[last + 1..].iter().find(certain).map(|it| it.at),
+        ahead_until: points[..=first].iter().rfind(certain).map(|last| last.at),
+        ahead_from: points[last + 1..].iter().find(certain).map(|next| next.at),
     })
 }
 
@@ -228,7 +229,7 @@ fn share_to_zero(points: &[AssessedPosition<'_>], index: usize) -> f64 {
 }
 
 /// Walks over the points, from `start` (a share of the way from the first to
-/// the second), to where the interval ceases to hold 0; `None` when it never does.
+/// the second), until the interval excludes 0; `None` if it never does.
 fn end_of_doubt<'a>(
     mut walk: impl Iterator<Item = &'a AssessedPosition<'a>>,
     mut start: f64,
@@ -236,13 +237,13 @@ fn end_of_doubt<'a>(
 ) -> Option<f64> {
     let mut near = walk.next()?;
     for far in walk {
-        let way = LogSpan {
+        let span = LogSpan {
             from: near.at,
             to: far.at,
         };
         match Quadratic::between(near, far, reach).end(start) {
-            Some(share) => return Some(way.place(share)),
-            // Its end lies at this point, and rounding moved it beyond.
+            Some(share) => return Some(span.place(share)),
+            // The end is at this point, and rounding moved it beyond.
             None if far.is_certain => return Some(far.at),
             None => {
                 start = 0.0;
@@ -255,14 +256,14 @@ fn end_of_doubt<'a>(
 
 /// The squared mean less the squared half-width on the way between two points,
 /// as `square · share² + 2 · half_linear · share + constant`: the interval
-/// holds 0 where this is not above 0.
+/// includes 0 where this is not above 0.
 struct Quadratic {
     square: f64,
     half_linear: f64,
     constant: f64,
     /// `half_linear² − square · constant`.
     quarter_discriminant: f64,
-    /// What rounding may have made of that.
+    /// The largest rounding error of the discriminant.
     rounding: f64,
 }
 
@@ -299,15 +300,15 @@ impl Quadratic {
     /// The first share of the way from `start` to 1 at which this rises above
     /// 0, if it is not above 0 at `start`.
     fn end(&self, start: f64) -> Option<f64> {
-        // One that opens downwards may touch 0 and not rise above it: at the place
-        // where all blocks are 0 at once, as they are when each is a multiple of another.
+        // A parabola that opens downwards may touch 0 and not rise above it, at a point where all
+        // blocks are 0 at once, because each is a multiple of another.
         if self.square <= 0.0 && self.quarter_discriminant <= self.rounding {
             return None;
         }
         // A parabola that opens upwards is not above 0 at `start`, so it has
         // roots, and only rounding can hide them.
         let root = self.quarter_discriminant.max(0.0).sqrt();
-        // Where it rises through 0, in the form that does not cancel.
+        // The point where it rises through 0, in the form without cancellation.
         let rising = if self.half_linear > 0.0 {
             -self.constant / (self.half_linear + root)
         } else {
@@ -318,12 +319,12 @@ impl Quadratic {
         } else {
             rising
         };
-        // At 1 it only touches: what follows has the same position.
+        // An end at 1 belongs to the next span, which starts at the same position.
         (start <= rising && rising < 1.0).then_some(rising)
     }
 }
 
-/// A sum over some tens of blocks is wrong by a few times its last digit.
+/// The error of a sum over some tens of blocks, in units of its last digit.
 const ROUNDINGS: f64 = 32.0;
 
 #[cfg(test)]

@@ -1,29 +1,28 @@
-//! One quantity over a sweep: at each of several positions, a number for each
-//! block. What is read from it: [`super::crossing`],
-//! [`super::capacity`].
+//! One quantity over a sweep: at each of several positions, a value per
+//! block. [`super::crossing`] and [`super::capacity`] use it.
 
 use crate::StatsError;
 
-/// The fewest positions between which something can change.
+/// The fewest positions of a sweep.
 pub const POSITIONS_MIN: usize = 2;
 
-/// A position of a sweep with what the blocks gave there.
+/// A position of a sweep with the values of its blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Position<'a> {
     /// Connections, or an offered rate in requests/s: above zero.
     pub at: f64,
-    /// One number for each block, in the order of the blocks: the first number
-    /// at every position comes from the same block. A position whose load ended before the
-    /// others has only the first blocks.
+    /// One value per block, in the order of the blocks: the first value at every
+    /// position is from the same block. A position whose load ended before the others
+    /// has only the first blocks.
     pub blocks: &'a [f64],
 }
 
-/// Finds the first position that is no place, or lacks a block.
+/// Finds the first position that is out of range or out of order, or lacks a block.
 pub(super) fn check_sweep(sweep: &[Position<'_>]) -> Result<(), StatsError> {
     check_positions(sweep)?;
     let need = sweep[0].blocks.len();
-    let each = sweep.iter().map(|position| position.blocks.len());
-    match each.enumerate().find(|(_, got)| *got != need) {
+    let counts = sweep.iter().map(|position| position.blocks.len());
+    match counts.enumerate().find(|(_, got)| *got != need) {
         None => Ok(()),
         Some((position, got)) => Err(StatsError::UnequalBlocks {
             position,
@@ -33,7 +32,7 @@ pub(super) fn check_sweep(sweep: &[Position<'_>]) -> Result<(), StatsError> {
     }
 }
 
-/// Finds the first position that is no place.
+/// Finds the first position that is out of range or out of order.
 pub(super) fn check_positions(sweep: &[Position<'_>]) -> Result<(), StatsError> {
     if sweep.len() < POSITIONS_MIN {
         return Err(StatsError::TooFewPositions {
@@ -54,8 +53,8 @@ pub(super) fn check_positions(sweep: &[Position<'_>]) -> Result<(), StatsError> 
     Ok(())
 }
 
-/// The way from one position to another, on which everything is a straight
-/// line in the logarithm of the position.
+/// The range between two positions, on which values are interpolated linearly in the
+/// logarithm of the position.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LogSpan {
     pub(super) from: f64,
@@ -63,9 +62,9 @@ pub(super) struct LogSpan {
 }
 
 impl LogSpan {
-    /// The place after this share of the way, 0 to 1.
+    /// The position after this share of the range, 0 to 1.
     pub(super) fn place(self, share: f64) -> f64 {
-        // The ends as given, since a logarithm and back would lose a last bit.
+        // The exact ends, because a logarithm and its inverse would lose the last bit.
         if share <= 0.0 {
             self.from
         } else if share >= 1.0 {
@@ -83,9 +82,12 @@ mod tests {
     #[test]
     fn positions_ascend_from_above_zero_and_have_the_same_blocks() {
         // Method: a good sweep, then one with each fault.
-        let sweep = |places: &[f64]| {
+        let sweep = |positions: &[f64]| {
             let blocks: &[f64] = &[1.0, 2.0];
-            let positions: Vec<_> = places.iter().map(|&at| Position { at, blocks }).collect();
+            let positions: Vec<_> = positions
+                .iter()
+                .map(|&at| Position { at, blocks })
+                .collect();
             check_sweep(&positions)
         };
         assert_eq!(sweep(&[1.0, 2.0, 300.0]), Ok(()));

@@ -1,5 +1,5 @@
-//! How throughput grows with connections: the Universal Scalability Law,
-//! fitted to one block of a sweep. It describes; nothing is decided from it.
+//! The growth of throughput with connections: the Universal Scalability Law,
+//! fitted to one block of a sweep. A description on which no decision rests.
 
 use crate::StatsError;
 
@@ -11,7 +11,7 @@ pub const POSITIONS_MIN: usize = 4;
 /// describe noise, and no law is reported.
 pub const R2_MIN: f64 = 0.9;
 
-/// What one load of a sweep gave in one block.
+/// The throughput under one load of a sweep in one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
     /// Connections, 1 or more.
@@ -41,9 +41,9 @@ impl ScalabilityLaw {
     ///
     /// Method: in the form `N / X = a + b · (N − 1) + c · N · (N − 1)` the law
     /// is linear, with `lambda = 1 / a`, `sigma = b / a`, `kappa = c / a`. The
-    /// three are those at least 0 for which the sum of squared *relative*
-    /// errors of `N / X` is least. With three there are seven ways to set some
-    /// of them to 0; the best one without a negative coefficient is the response.
+    /// three are the values of at least 0 with the least sum of squared *relative*
+    /// errors of `N / X`. There are seven ways to set some of the three to 0; the
+    /// result is the best one without a negative coefficient.
     /// Source: Gunther, "Guerrilla Capacity Planning" (2007); Lawson and Hanson,
     /// "Solving Least Squares Problems" (1974), chapter 23; docs/explain/statistics/curves.md.
     ///
@@ -65,7 +65,7 @@ impl ScalabilityLaw {
         .map(|term| {
             block
                 .iter()
-                .map(|it| term(it.connections) * it.throughput / it.connections)
+                .map(|load| term(load.connections) * load.throughput / load.connections)
                 .collect()
         });
         let [a, b, c] = non_negative_fit(&columns);
@@ -103,33 +103,35 @@ impl ScalabilityLaw {
     }
 
     fn explained(&self, block: &[Observation]) -> Option<f64> {
-        let mean = block.iter().map(|it| it.throughput).sum::<f64>() / block.len() as f64;
+        let mean = block.iter().map(|load| load.throughput).sum::<f64>() / block.len() as f64;
         let (mut total, mut rest) = (0.0, 0.0);
-        for it in block {
-            total += (it.throughput - mean).powi(2);
-            rest += (it.throughput - self.throughput(it.connections)).powi(2);
+        for load in block {
+            total += (load.throughput - mean).powi(2);
+            rest += (load.throughput - self.throughput(load.connections)).powi(2);
         }
-        let varies = block.iter().any(|it| it.throughput != block[0].throughput);
+        let varies = block
+            .iter()
+            .any(|load| load.throughput != block[0].throughput);
         varies.then(|| 1.0 - rest / total)
     }
 }
 
 fn check(block: &[Observation]) -> Result<(), StatsError> {
-    for (position, it) in block.iter().enumerate() {
-        if !it.connections.is_finite() || it.connections < 1.0 {
+    for (position, load) in block.iter().enumerate() {
+        if !load.connections.is_finite() || load.connections < 1.0 {
             return Err(StatsError::BadPosition {
                 position,
-                value: it.connections,
+                value: load.connections,
             });
         }
-        if !it.throughput.is_finite() || it.throughput <= 0.0 {
+        if !load.throughput.is_finite() || load.throughput <= 0.0 {
             return Err(StatsError::NoThroughput {
                 position,
-                value: it.throughput,
+                value: load.throughput,
             });
         }
     }
-    let mut different: Vec<f64> = block.iter().map(|it| it.connections).collect();
+    let mut different: Vec<f64> = block.iter().map(|load| load.connections).collect();
     different.sort_unstable_by(f64::total_cmp);
     different.dedup();
     if different.len() < POSITIONS_MIN {
@@ -141,20 +143,21 @@ fn check(block: &[Observation]) -> Result<(), StatsError> {
     Ok(())
 }
 
-/// The coefficients, none below 0, with which the columns come nearest to 1 in
+/// The coefficients of at least 0 with which the columns approximate 1 best in
 /// every row.
 fn non_negative_fit(columns: &[Vec<f64>; 3]) -> [f64; 3] {
     let mut best = [0.0; 3];
     let mut least = f64::INFINITY;
-    for chosen in 1..8_usize {
-        let places: Vec<usize> = (0..3).filter(|place| chosen >> place & 1 == 1).collect();
-        let chosen: Vec<&[f64]> = places.iter().map(|place| &columns[*place][..]).collect();
+    for subset in 1..8_usize {
+        let indexes: Vec<usize> = (0..3).filter(|index| subset >> index & 1 == 1).collect();
+        let chosen: Vec<&[f64]> = indexes.iter().map(|index| &columns[*index][..]).collect();
         let fit = least_squares(&chosen);
-        if fit.coefficients.iter().all(|it| *it >= 0.0) && fit.squares < least {
+        let is_valid = fit.coefficients.iter().all(|value| *value >= 0.0);
+        if is_valid && fit.squares < least {
             least = fit.squares;
             best = [0.0; 3];
-            for (place, coefficient) in places.iter().zip(fit.coefficients) {
-                best[*place] = coefficient;
+            for (index, coefficient) in indexes.iter().zip(fit.coefficients) {
+                best[*index] = coefficient;
             }
         }
     }
@@ -200,8 +203,8 @@ fn least_squares(columns: &[&[f64]]) -> LinearFit {
     }
 }
 
-/// Takes the part along `direction` (of length 1) out of `vector`, and returns
-/// how long it was.
+/// Removes the part along `direction` (of length 1) from `vector`, and returns
+/// its length.
 fn remove(direction: &[f64], vector: &mut [f64]) -> f64 {
     let part = dot(direction, vector);
     for (value, step) in vector.iter_mut().zip(direction) {
@@ -318,8 +321,8 @@ mod tests {
     }
 
     #[test]
-    fn a_subject_that_is_full_with_one_connection_has_no_more_to_give() {
-        // Method: the same throughput everywhere, which falls nowhere, then less with each one.
+    fn a_subject_that_one_connection_saturates_has_no_peak_beyond() {
+        // Method: a constant throughput, then one that falls with each connection.
         let level = ScalabilityLaw::fit(&block(&[1.0, 2.0, 4.0, 8.0].map(|n| (n, 50.0)))).unwrap();
         assert_close(level.sigma, 1.0, 1e-12);
         assert_eq!(level.r2, None);

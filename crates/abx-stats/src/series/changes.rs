@@ -1,8 +1,8 @@
-//! Where the level of a series changes, such as that of the records of one study over time:
-//! binary segmentation, each cut decided by a permutation test. Start at [`changes`].
+//! The changes of level in a series, such as that of the records of one study over time: binary
+//! segmentation, with a permutation test for each cut. Start at [`changes`].
 //!
-//! [`super::segments`] cuts the many bins of one load instead, where a single bin that is off
-//! is a segment of its own.
+//! [`super::segments`] instead cuts the many bins of one load, in which a single outlying bin is a
+//! separate segment.
 
 use std::ops::Range;
 
@@ -13,11 +13,11 @@ use crate::moments::Moments;
 use crate::paired::LogInterval;
 use crate::student::{Confidence, t_quantile};
 
-/// The shortest series, and part of one, that is searched.
+/// The length of the shortest series, or part of a series, that is searched.
 pub const VALUES_MIN: usize = 8;
 
-/// The fewest values between two changes, and before the first and after the last. Fewer are
-/// outliers, and no level.
+/// The fewest values between two changes, before the first and after the last. Fewer values are
+/// outliers and not a level.
 pub const LEVEL_MIN: usize = 3;
 
 /// How often a series without a change seems to have one, as a share.
@@ -26,7 +26,7 @@ pub const CHANGE_ERROR: f64 = 0.04;
 /// A change of level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
-    /// The place of the first value after it, from 0.
+    /// The index of the first value after it.
     pub at: usize,
     /// The mean from there to the next change, minus the mean from the previous change to
     /// there, with Student's 95 % interval: both sides have one spread.
@@ -55,17 +55,17 @@ pub fn changes(values: &[f64]) -> Result<Vec<Change>, StatsError> {
     let mut cuts = Vec::new();
     search(values, 0..values.len(), CHANGE_ERROR, &mut cuts);
     cuts.sort_unstable();
-    let ends = |cuts: &[usize], number: usize| {
-        let before = number.checked_sub(1).map_or(0, |number| cuts[number]);
-        before..cuts.get(number + 1).copied().unwrap_or(values.len())
+    let around = |cuts: &[usize], index: usize| {
+        let before = index.checked_sub(1).map_or(0, |before| cuts[before]);
+        before..cuts.get(index + 1).copied().unwrap_or(values.len())
     };
-    for number in 0..cuts.len() {
-        let part = ends(&cuts, number);
+    for index in 0..cuts.len() {
+        let part = around(&cuts, index);
         let best = best_cut(&centered(&values[part.clone()]));
-        cuts[number] = best.map_or(cuts[number], |best| part.start + best.at);
+        cuts[index] = best.map_or(cuts[index], |best| part.start + best.at);
     }
-    let change = |number: usize| {
-        let (at, part) = (cuts[number], ends(&cuts, number));
+    let change = |index: usize| {
+        let (at, part) = (cuts[index], around(&cuts, index));
         let difference = difference(&values[part.start..at], &values[at..part.end]);
         Change { at, difference }
     };
@@ -100,12 +100,12 @@ fn search(values: &[f64], part: Range<usize>, error: f64, cuts: &mut Vec<usize>)
 /// The cut of a series.
 struct Cut {
     at: usize,
-    /// How far the means of both sides are apart, over the error of their difference; in units
-    /// of the spread of a value.
+    /// The difference of the means of both sides over its error, in units of the spread of a
+    /// value.
     height: f64,
 }
 
-/// The best cut of values around 0; `None` for fewer than two levels take.
+/// The best cut of values around 0; `None` if there are too few values for two levels.
 fn best_cut(centered: &[f64]) -> Option<Cut> {
     let count = centered.len();
     if count < 2 * LEVEL_MIN {
@@ -116,8 +116,8 @@ fn best_cut(centered: &[f64]) -> Option<Cut> {
         height: 0.0,
     };
     let mut sum = 0.0;
-    for (place, value) in centered.iter().enumerate() {
-        let at = place + 1;
+    for (index, value) in centered.iter().enumerate() {
+        let at = index + 1;
         sum += value;
         if (LEVEL_MIN..=count - LEVEL_MIN).contains(&at) {
             let weight = (at * (count - at)) as f64 / count as f64;
@@ -132,7 +132,7 @@ fn best_cut(centered: &[f64]) -> Option<Cut> {
 
 /// Whether at most this share of the random orders of the values have a cut that is as good.
 fn is_rare(height: f64, mut values: Vec<f64>, share: f64) -> bool {
-    // The order that was seen is one of them.
+    // The observed order counts as one of them.
     let most = (share * (ORDERS + 1) as f64) as usize;
     let mut random = SplitMix(SEED);
     let mut as_good = 1;
@@ -148,9 +148,9 @@ fn is_rare(height: f64, mut values: Vec<f64>, share: f64) -> bool {
     as_good <= most
 }
 
-/// Random orders of each test.
+/// The number of random orders in each test.
 const ORDERS: usize = 1_999;
-/// Of the random orders.
+/// The seed of the random orders.
 const SEED: u64 = 0x5eed;
 
 /// The values around their mean, with outliers moved to [`OUTLIER`] spreads from the median.
@@ -158,18 +158,18 @@ fn centered(values: &[f64]) -> Vec<f64> {
     let middle = median(values.to_vec());
     let apart = values.iter().map(|value| (value - middle).abs());
     let limit = OUTLIER * median(apart.collect()) / NORMAL_MEDIAN;
-    // Of values of which most are equal, none is an outlier.
+    // If most values are equal, none is an outlier.
     let limit = if limit > 0.0 { limit } else { f64::INFINITY };
-    let within = |value: &f64| value.clamp(middle - limit, middle + limit);
-    let moved: Vec<f64> = values.iter().map(within).collect();
-    let mean = moved.iter().sum::<f64>() / moved.len().max(1) as f64;
-    moved.into_iter().map(|value| value - mean).collect()
+    let clamped = |value: &f64| value.clamp(middle - limit, middle + limit);
+    let clamped: Vec<f64> = values.iter().map(clamped).collect();
+    let mean = clamped.iter().sum::<f64>() / clamped.len().max(1) as f64;
+    clamped.into_iter().map(|value| value - mean).collect()
 }
 
-/// Spreads from the median at which a value is an outlier.
+/// The distance from the median in spreads from which a value is an outlier.
 const OUTLIER: f64 = 3.0;
 
-/// 0 of nothing.
+/// 0 without values.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     match values.len() {
@@ -208,17 +208,18 @@ mod tests {
 
     /// Values with a ripple of about 1 % around these levels.
     fn series(levels: &[(usize, f64)]) -> Vec<f64> {
-        let each = levels
+        let ripple = |index: usize| (index * 7 % 11) as f64 * 0.003 - 0.015;
+        levels
             .iter()
-            .flat_map(|(count, level)| vec![*level; *count]);
-        let ripple = |place: usize| (place * 7 % 11) as f64 * 0.003 - 0.015;
-        let each = each.enumerate();
-        each.map(|(place, level)| level + ripple(place)).collect()
+            .flat_map(|(count, level)| vec![*level; *count])
+            .enumerate()
+            .map(|(index, level)| level + ripple(index))
+            .collect()
     }
 
     fn places(values: &[f64]) -> Vec<usize> {
-        let found = changes(values).unwrap();
-        found.iter().map(|change| change.at).collect()
+        let changes = changes(values).unwrap();
+        changes.iter().map(|change| change.at).collect()
     }
 
     #[test]
@@ -239,9 +240,9 @@ mod tests {
         // Method: by hand. Three values around 0.2 after five around 0. Their squares are 2e-4 and
         // 4e-4, so the spread is 0.01 with 6 degrees of freedom, for which t is 2.4469.
         let values = [0.0, 0.01, -0.01, 0.01, -0.01, 0.19, 0.2, 0.21];
-        let found = changes(&values).unwrap();
-        let [change] = &found[..] else {
-            panic!("{found:?}");
+        let changes = changes(&values).unwrap();
+        let [change] = &changes[..] else {
+            panic!("{changes:?}");
         };
         assert_eq!(change.at, 5);
         assert!((change.difference.center - 0.2).abs() < 1e-12);
@@ -251,8 +252,8 @@ mod tests {
     }
 
     #[test]
-    fn one_or_two_values_are_no_level_and_hide_none() {
-        // Method: one wild value, then two in a row, in a series without a change; and one in a
+    fn one_or_two_outliers_are_not_a_level_and_hide_no_change() {
+        // Method: one outlier, then two in a row, in a series without a change; and one in a
         // series with a change, on each side of it.
         for wild in [10..11, 10..12, 39..40, 0..1] {
             let mut values = series(&[(40, 0.0)]);
@@ -268,8 +269,7 @@ mod tests {
 
     #[test]
     fn equal_values_and_short_series_have_no_change() {
-        // Method: no spread at all, one jump without spread, too few values, and numbers that
-        // are none.
+        // Method: no spread, one jump without spread, too few values, no values, and NaN.
         assert_eq!(places(&[0.3; 50]), [0; 0]);
         let mut jump = vec![0.0; 40];
         jump[25..].fill(0.01);
@@ -282,15 +282,15 @@ mod tests {
     proptest! {
         #[test]
         fn changes_are_in_order_and_leave_levels(values in prop::collection::vec(-1e3..1e3_f64, 0..60)) {
-            // Method: any values; each part has the fewest values or more, and reversed signs
-            // change nothing but the signs.
-            let found = changes(&values).unwrap();
-            let mut ends: Vec<usize> = found.iter().map(|change| change.at).collect();
-            let other: Vec<f64> = values.iter().map(|value| -value).collect();
-            prop_assert_eq!(&places(&other), &ends);
+            // Method: any values. Each part has at least the fewest values, and the changes of the
+            // negated values are at the same places.
+            let mut ends = places(&values);
+            let negated: Vec<f64> = values.iter().map(|value| -value).collect();
+            prop_assert_eq!(&places(&negated), &ends);
+            let has_changes = !ends.is_empty();
             ends.insert(0, 0);
             ends.push(values.len());
-            for pair in ends.windows(2).filter(|_| !found.is_empty()) {
+            for pair in ends.windows(2).filter(|_| has_changes) {
                 prop_assert!(pair[1] >= pair[0] + LEVEL_MIN, "{:?}", ends);
             }
         }

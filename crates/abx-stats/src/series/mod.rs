@@ -1,6 +1,6 @@
-//! What is read from the course of a load: when it is warm ([`warm_up`]), and whether it
-//! stays the same ([`segments`]), from slice to slice, from start to start
-//! ([`two_groups`]), and from record to record ([`changes`]).
+//! The course of a load over time: its warm-up ([`warm_up`]), and changes of its level from slice
+//! to slice ([`segments`]), from start to start ([`two_groups`]) and from record to record
+//! ([`changes`]).
 
 pub mod changes;
 pub mod segments;

@@ -87,8 +87,8 @@ impl Segments {
     /// Whether one segment covers at least four fifths of the series and
     /// drifts by at most [`DRIFT_MAX`].
     ///
-    /// Noise alone has a drift of about `σ · √(12 / n)`: with fewer than
-    /// `12 · (σ / 1 %)²` bins it is rather that which is seen.
+    /// Noise alone has a drift of about `σ · √(12 / n)`, which dominates with fewer than
+    /// `12 · (σ / 1 %)²` bins.
     #[must_use]
     pub fn is_steady(&self) -> bool {
         let longest = self.longest();
@@ -109,7 +109,7 @@ fn spread(logs: &[f64]) -> f64 {
     if median > 0.0 {
         median / (std::f64::consts::SQRT_2 * NORMAL_MEDIAN)
     } else {
-        // The mean of a normal variable's size is √(2 / π) of its spread.
+        // The mean absolute value of a normal variable is √(2 / π) of its spread.
         let mean = steps.iter().sum::<f64>() / steps.len() as f64;
         mean * std::f64::consts::PI.sqrt() / 2.0
     }
@@ -152,7 +152,7 @@ struct Costs {
 
 impl Costs {
     fn of(logs: &[f64]) -> Costs {
-        // Taken from the mean, since the difference of large squares loses digits.
+        // Relative to the mean, because the difference of large squares loses digits.
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         let (mut sums, mut squares) = (vec![0.0], vec![0.0]);
         let (mut sum, mut square) = (0.0, 0.0);
@@ -216,7 +216,8 @@ mod tests {
     }
 
     fn lengths(segments: &Segments) -> Vec<usize> {
-        segments.segments.iter().map(|it| it.bins.len()).collect()
+        let segments = segments.segments.iter();
+        segments.map(|segment| segment.bins.len()).collect()
     }
 
     #[test]

@@ -3,13 +3,13 @@
 
 use crate::moments::Moments;
 
-/// Fewer values show no groups.
+/// The fewest values that can show groups.
 pub const VALUES_MIN: usize = 6;
 
-/// A single value is an outlier, and no group.
+/// The fewest values of a group: a single value is an outlier.
 pub const GROUP_MIN: usize = 2;
 
-/// Values in two groups with a gap between them. Each group names the places of its values in
+/// Values in two groups with a gap between them. Each group has the indexes of its values in
 /// the list, in ascending order of values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TwoGroups {
@@ -25,10 +25,10 @@ impl TwoGroups {
     /// deviation inside the groups. `None` for one group, for fewer than [`VALUES_MIN`] values,
     /// and for values that are not finite.
     ///
-    /// In one group of 6 to 40 values that are normal, or Student's t with 4 degrees of freedom,
-    /// with an outlier or without, two are found in less than 1 % of the cases. Two groups 12
-    /// standard deviations apart are found in 9 of 10 cases with 12 to 40 normal values, even if
-    /// the smaller one has only 2 of 24; of 6 or 7 values, groups 15 apart are.
+    /// A single group of 6 to 40 values that are normal, or Student's t with 4 degrees of freedom,
+    /// with or without an outlier, is cut in less than 1 % of the cases. Two groups of 12 to 40
+    /// normal values that are 12 standard deviations apart are found in 9 of 10 cases, even if the
+    /// smaller one has only 2 of 24. So are groups of 6 or 7 values that are 15 apart.
     ///
     /// Source: docs/explain/statistics/blocks.md, "Starts that differ".
     #[must_use]
@@ -37,14 +37,14 @@ impl TwoGroups {
         if count < VALUES_MIN || values.iter().any(|value| !value.is_finite()) {
             return None;
         }
-        let mut places: Vec<usize> = (0..count).collect();
-        places.sort_by(|place, other| values[*place].total_cmp(&values[*other]));
-        let gap = |cut: usize| values[places[cut]] - values[places[cut - 1]];
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by(|index, other| values[*index].total_cmp(&values[*other]));
+        let gap = |cut: usize| values[order[cut]] - values[order[cut - 1]];
         let cuts = GROUP_MIN..=count - GROUP_MIN;
         let cut = cuts.max_by(|cut, other| gap(*cut).total_cmp(&gap(*other)))?;
-        let groups = [&places[..cut], &places[cut..]];
+        let groups = [&order[..cut], &order[cut..]];
         let moments = groups.map(|group| {
-            let values: Vec<f64> = group.iter().map(|place| values[*place]).collect();
+            let values: Vec<f64> = group.iter().map(|index| values[*index]).collect();
             Moments::of(&values)
         });
         let [low, high] = moments;
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn values_without_a_spread_are_two_groups_only_if_they_differ() {
-        // Method: equal values, two exact levels, too few values, and one that is no number.
+        // Method: equal values, two exact levels, too few values, and NaN.
         assert_eq!(TwoGroups::of(&[1.0; 8]), None);
         let levels = [1.0, 2.0, 1.0, 2.0, 1.0, 2.0];
         assert_eq!(

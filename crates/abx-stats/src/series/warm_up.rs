@@ -1,41 +1,40 @@
-//! How long a subject takes to settle under load, found by MSER-5: drop from
-//! the start what makes the mean of the rest most certain, if it differs from the rest.
+//! The time that a subject takes to settle under load, by MSER-5: drop the start whose removal
+//! makes the mean of the rest most certain, if it differs from the rest.
 
 use crate::{StatsError, moments::Moments};
 
-/// Bins that are averaged into one before the search, which takes the edge off
-/// single wild bins.
+/// The number of bins that are averaged into one before the search, which dampens
+/// single outlying bins.
 const BATCH: usize = 5;
 
 /// The shortest series that is searched: below four batches, half of them is
-/// one, and the search would have nothing to choose between.
+/// one, and the search would have no choice.
 pub const BINS_MIN: usize = 4 * BATCH;
 
-/// What is dropped differs from the rest by more than this share of the rest's mean,
+/// A dropped start must differ from the rest by more than this share of the rest's mean,
 const DIFFERENCE: f64 = 0.05;
-/// or by more than so many standard errors: by chance some cut is always the best one.
+/// or by more than this number of standard errors: some cut is always the best by chance.
 const STANDARD_ERRORS: f64 = 4.0;
 
-/// Where a series settles.
+/// The end of the warm-up of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WarmUp {
-    /// How many bins to drop from the start, a multiple of 5.
+    /// The number of bins to drop from the start, a multiple of 5.
     pub bins: usize,
-    /// False when the best cut is the last one searched, in the middle of the
-    /// series: then it may well lie later, and the subject never settled in
-    /// the time that was given. A single jump late in the series is not seen.
+    /// False if the best cut is the last that was searched, in the middle of the
+    /// series: then the true one may lie later, and the subject did not settle within
+    /// the series. A single jump late in the series is not detected.
     pub is_settled: bool,
 }
 
 /// Searches the first half of a series of equal bins (rates, in time order)
 /// for the cut that minimises the marginal standard error of the rest: the sum
-/// of squared deviations over the squared count of the batches kept.
+/// of squared deviations over the squared number of the remaining batches.
 ///
 /// A rest of less than five bins at the end is left out. Of equally good cuts
-/// the earliest is taken, so a constant series is settled from the start. So is one of
-/// which the best cut drops nothing that differs from the rest by more than 5 % or four
-/// standard errors: of a level series with noise MSER alone drops something every other
-/// time.
+/// the earliest is taken, so a constant series is settled from the start. So is a series
+/// whose best cut drops nothing that differs from the rest by more than 5 % or four
+/// standard errors: MSER alone drops bins of every other level series with noise.
 ///
 /// Source: White, Cobb and Spratt, Winter Simulation Conference (2000).
 ///
@@ -83,12 +82,12 @@ pub fn warm_up(series: &[f64]) -> Result<WarmUp, StatsError> {
     })
 }
 
-/// Whether what is dropped is another level than the rest, and not its noise.
+/// Whether the dropped batches have another level than the rest, beyond its noise.
 fn differ(dropped: &Moments, rest: &Moments) -> bool {
-    let [drops, stays] = [dropped.count, rest.count].map(|count| count as f64);
+    let [drop_count, rest_count] = [dropped.count, rest.count].map(|count| count as f64);
     let difference = (dropped.mean - rest.mean).abs();
-    let spread = (rest.squares / (stays - 1.0)).sqrt();
-    let error = spread * (1.0 / drops + 1.0 / stays).sqrt();
+    let spread = (rest.squares / (rest_count - 1.0)).sqrt();
+    let error = spread * (1.0 / drop_count + 1.0 / rest_count).sqrt();
     difference > DIFFERENCE * rest.mean.abs() || difference > STANDARD_ERRORS * error
 }
 
@@ -105,13 +104,13 @@ mod tests {
         let series: Vec<f64> = (0..100)
             .map(|bin| if bin < 20 { 500.0 } else { 1000.0 } + f64::from(bin * 7 % 11))
             .collect();
-        let found_warm_up = warm_up(&series).unwrap();
-        assert_eq!((found_warm_up.bins, found_warm_up.is_settled), (20, true));
+        let result = warm_up(&series).unwrap();
+        assert_eq!((result.bins, result.is_settled), (20, true));
     }
 
     #[test]
     fn a_series_that_keeps_rising_never_settles() {
-        // Method: a straight line, and a step just behind the searched half.
+        // Method: a straight line, and a step just after the searched half.
         let line: Vec<f64> = (0..100).map(f64::from).collect();
         let step: Vec<f64> = (0..100)
             .map(|bin| if bin < 55 { 1.0 } else { 2.0 })
@@ -143,9 +142,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_has_another_level() {
-        // Method: a level a little nearer than 5 %, as far, and a little further away, beside a
-        // rest that is all noise; and a little less than four standard errors and a little more.
+    fn a_dropped_start_has_another_level() {
+        // Method: a level slightly less than 5 %, exactly 5 % and slightly more from a rest that
+        // is all noise; and slightly less and slightly more than four standard errors.
         let differs =
             |dropped: f64, rest: &[f64]| differ(&Moments::of(&[dropped]), &Moments::of(rest));
         let wild = [70.0, 130.0, 100.0, 100.0];
@@ -162,8 +161,8 @@ mod tests {
         // Method: a value that has no exact sum, in the shortest series and in
         // one with a rest of bins that fill no batch.
         for length in [BINS_MIN, 103] {
-            let found_warm_up = warm_up(&vec![0.1; length]).unwrap();
-            assert_eq!((found_warm_up.bins, found_warm_up.is_settled), (0, true));
+            let result = warm_up(&vec![0.1; length]).unwrap();
+            assert_eq!((result.bins, result.is_settled), (0, true));
         }
     }
 
@@ -193,7 +192,7 @@ mod tests {
                 _ => 1000.0,
             })
             .collect();
-        let found_warm_up = warm_up(&series).unwrap();
-        assert_eq!((found_warm_up.bins, found_warm_up.is_settled), (0, true));
+        let result = warm_up(&series).unwrap();
+        assert_eq!((result.bins, result.is_settled), (0, true));
     }
 }

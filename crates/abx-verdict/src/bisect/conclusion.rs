@@ -1,8 +1,8 @@
-//! How a search for a commit ends.
+//! The conclusions of a search for a commit.
 
 use serde::{Deserialize, Serialize};
 
-/// How a search ends. Positions are places in the list of commits.
+/// The conclusion of a search. Positions are indexes in the list of commits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum BisectConclusion {
@@ -10,7 +10,7 @@ pub enum BisectConclusion {
     NothingToFind,
     /// This commit is the change, confirmed.
     Culprit { position: usize },
-    /// The search led to this commit, and it does not differ from its parent for certain.
+    /// The search led to this commit, but it does not differ from its parent for certain.
     NotConfirmed { position: usize },
     /// This commit is like neither end: older and newer commits each have a part in the change.
     Spread { position: usize },

@@ -1,5 +1,5 @@
 //! Whether a commit caused the change that the search found: two builds of it against two
-//! builds of its parent, so that the memory layout of one build is not taken for the change.
+//! builds of its parent, so that the memory layout of one build does not count as the change.
 
 use abx_stats::Margin;
 use abx_stats::stop::Decision;
@@ -12,7 +12,7 @@ use crate::judge::verdict::{Assessment, ClaimFamily, Verdict, assess_together, d
 /// The builds of each commit.
 pub const BUILDS: usize = 2;
 
-/// What the builds of a commit and of its parent gave.
+/// The comparisons of the builds of a commit with those of its parent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Confirmation {
     /// The hash of the parent; of a merge, of its first one.
@@ -52,25 +52,25 @@ impl Confirmation {
         !logs.is_empty() && assessed.into_iter().all(has_direction)
     }
 
-    /// The mean ratio of all pairs, and an interval that holds those of each: the builds of one
-    /// commit differ, which blocks alone do not show.
+    /// The mean ratio of all pairs, and an interval that spans the intervals of all pairs: the
+    /// builds of one commit differ, which blocks alone do not show.
     #[must_use]
     pub fn bounds(&self) -> Option<Bounds> {
-        let each: Option<Vec<Bounds>> = self.pairs.iter().map(|pair| pair.ratios.bounds).collect();
-        let each = each.filter(|each| !each.is_empty())?;
-        let logs = each.iter().map(|bounds| bounds.ratio.ln());
+        let pairs: Option<Vec<Bounds>> = self.pairs.iter().map(|pair| pair.ratios.bounds).collect();
+        let pairs = pairs.filter(|pairs| !pairs.is_empty())?;
+        let logs = pairs.iter().map(|pair| pair.ratio.ln());
         Some(Bounds {
-            ratio: (logs.sum::<f64>() / each.len() as f64).exp(),
-            low: each
+            ratio: (logs.sum::<f64>() / pairs.len() as f64).exp(),
+            low: pairs
                 .iter()
-                .map(|bounds| bounds.low)
+                .map(|pair| pair.low)
                 .fold(f64::INFINITY, f64::min),
-            high: each.iter().map(|bounds| bounds.high).fold(0.0, f64::max),
+            high: pairs.iter().map(|pair| pair.high).fold(0.0, f64::max),
         })
     }
 }
 
-/// Whether the pairs of builds have blocks enough, by the rule that ends a study.
+/// Whether the pairs of builds have enough blocks, by the rule that ends a study.
 pub(super) fn decide_confirmation(logs: &[Vec<f64>], margin: Margin) -> Decision {
     decide_together(&slices(logs), margin, family())
 }

@@ -1,4 +1,4 @@
-//! When the ends, and the builds that confirm a commit, have blocks enough.
+//! Whether the ends, and the builds that confirm a commit, have enough blocks.
 
 use abx_stats::Margin;
 use abx_stats::paired::PairedMean;
@@ -7,12 +7,12 @@ use abx_stats::student::Confidence;
 
 use crate::bisect::confirmation::decide_confirmation;
 
-/// A difference is clear if its interval reaches by no more than this part of it to each side.
-/// Such an interval is far from 0, so that looking after every block costs nothing; and the
-/// steps of a search need to know the difference of the ends no better.
+/// A difference is clear if the half-width of its interval is at most this share of it. Such an
+/// interval is far from 0, so that a look after every block causes no errors, and the steps of a
+/// search need no better estimate of the difference of the ends.
 const CLEAR: f64 = 1.0 / 3.0;
 
-/// Whether the two ends have blocks enough: by the rule that ends a study, or because their
+/// Whether the two ends have enough blocks: by the rule that ends a study, or because their
 /// difference is clear, however large the noise.
 #[must_use]
 pub fn are_ends_known(logs: &[f64], margin: Margin) -> bool {
@@ -20,7 +20,7 @@ pub fn are_ends_known(logs: &[f64], margin: Margin) -> bool {
     decision != Decision::Continue || is_clear(logs)
 }
 
-/// The same of each build of a commit with each one of its parent.
+/// Whether the pairs of builds of a commit and of its parent have enough blocks.
 #[must_use]
 pub fn are_builds_known(logs: &[Vec<f64>], margin: Margin) -> bool {
     let are_clear = !logs.is_empty() && logs.iter().all(|logs| is_clear(logs));

@@ -1,4 +1,4 @@
-//! Which commit made a server slower, or faster: what is tried next and what that shows.
+//! The search for the commit that made a server slower or faster: the next trial, and the result.
 //! Start at [`BisectRecord::next_task`].
 
 mod conclusion;

@@ -21,7 +21,7 @@ pub struct BlockRatios {
 }
 
 impl BlockRatios {
-    /// From log ratios.
+    /// The ratios of these log ratios.
     #[must_use]
     pub fn of_logs(log_ratios: &[f64]) -> BlockRatios {
         let mean = PairedMean::of(log_ratios).ok();
@@ -31,7 +31,7 @@ impl BlockRatios {
         )
     }
 
-    /// The same of one step, whose test knows the spread from earlier blocks too.
+    /// The ratios of one step, whose test also knows the spread of earlier blocks.
     #[must_use]
     pub fn of_step(log_ratios: &[f64], test: &EndTest) -> BlockRatios {
         let interval = test.interval(log_ratios, Confidence::COMPUTED);
@@ -63,10 +63,11 @@ pub fn block_log_ratios(record: &StudyRecord, metric: Metric, pair: [&str; 2]) -
         comparison.metric == metric && comparison.step.is_none() && names == pair
     });
     let comparison = comparison.filter(|comparison| comparison.verdict != Verdict::Invalid);
-    let logs = comparison.map(|comparison| {
-        let each = comparison.per_block.iter();
-        each.map(|ratio| ratio.map(f64::ln).filter(|log| log.is_finite()))
+    let logs = comparison.and_then(|comparison| {
+        let ratios = comparison.per_block.iter();
+        ratios
+            .map(|ratio| ratio.map(f64::ln).filter(|log| log.is_finite()))
             .collect::<Option<Vec<f64>>>()
     });
-    logs.flatten().unwrap_or_default()
+    logs.unwrap_or_default()
 }

@@ -10,8 +10,8 @@ use crate::bisect::search::TrialOutcome;
 use crate::judge::metric::Metric;
 use crate::judge::verdict::Verdict;
 
-/// A search for a commit. It is saved after each step, and a search that was interrupted goes
-/// on from it.
+/// A search for a commit. It is saved after each step, so that an interrupted search can
+/// continue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BisectRecord {
     #[serde(flatten)]
@@ -25,13 +25,13 @@ pub struct BisectRecord {
     /// The text that a person gave the record (`--label`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// GOOD and BAD as they were given.
+    /// GOOD and BAD as on the command line.
     pub revisions: [String; 2],
     /// The commands that build a commit.
     pub build: Vec<String>,
     /// The command that starts the server of a commit.
     pub server: String,
-    /// By what commits are compared.
+    /// The metric by which commits are compared.
     pub metric: Metric,
     /// The smallest change that matters, as a share.
     pub by: f64,
@@ -42,7 +42,7 @@ pub struct BisectRecord {
     pub ends: Option<EndsRecord>,
     /// The commits that were tried, in that order.
     pub trials: Vec<TrialRecord>,
-    /// The commit that was found against its parent; absent before that.
+    /// The commit to which the search led against its parent; absent before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<Confirmation>,
     /// How it ended; absent before that.
@@ -61,7 +61,7 @@ pub struct CommitRecord {
     pub author_date: String,
     /// The first line of its message.
     pub subject_line: String,
-    /// The places of its parents in the list of commits, from 0.
+    /// The indexes of its parents in the list of commits.
     pub parents: Vec<usize>,
 }
 
@@ -77,7 +77,7 @@ pub struct EndsRecord {
 /// One commit against GOOD.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// Its place in `commits`, from 0.
+    /// Its index in `commits`.
     pub position: usize,
     pub outcome: TrialOutcome,
     /// Why it was skipped.
@@ -91,7 +91,7 @@ pub struct TrialRecord {
 }
 
 impl BisectRecord {
-    /// What a change by this ratio is, by the metric of the search.
+    /// The direction of a change by this ratio, by the metric of the search.
     #[must_use]
     pub fn direction(&self, ratio: f64) -> Verdict {
         Verdict::of_change(ratio, self.metric.sense())
@@ -99,18 +99,18 @@ impl BisectRecord {
 }
 
 impl CommitRecord {
-    /// The hash as people write it.
+    /// The short hash.
     #[must_use]
     pub fn short(&self) -> &str {
         CommitRecord::shortened(&self.commit)
     }
 
-    /// A full hash as people write it.
+    /// The short form of a full hash.
     #[must_use]
     pub fn shortened(hash: &str) -> &str {
         hash.get(..SHORT).unwrap_or(hash)
     }
 }
 
-/// The letters of a short hash.
+/// The length of a short hash.
 const SHORT: usize = 9;

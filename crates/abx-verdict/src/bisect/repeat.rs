@@ -1,20 +1,20 @@
-//! The command that compares the commit that was found with its parent once more.
+//! The command that compares the culprit with its parent again.
 
-/// Flags that do not belong to it, and whether a value follows: another file than that of the
-/// search, and commits that are not among the two.
+/// Flags that the command omits, and whether a value follows: they name the file of the search,
+/// or other commits than the two.
 const OMITTED: [(&str, bool); 3] = [("--json", true), ("--skip", true), ("--restart", false)];
 
-/// The command line of a search, with these two commits in place of the two revisions that it
-/// names: by the same metric, with two builds of each.
+/// The command line of a search, with these two commits in place of its two revisions: by the same
+/// metric, with two builds of each.
 #[must_use]
 pub fn repeat_command(
     words: &[String],
     revisions: &[String; 2],
     [parent, commit]: [&str; 2],
 ) -> Vec<String> {
-    let mut out = ["abx", "bisect"].map(str::to_owned).to_vec();
+    let mut command = ["abx", "bisect"].map(str::to_owned).to_vec();
     let mut rest = words.iter().skip_while(|word| *word != "bisect").skip(1);
-    let mut places = revisions.iter().zip([parent, commit]).peekable();
+    let mut replacements = revisions.iter().zip([parent, commit]).peekable();
     while let Some(word) = rest.next() {
         let (flag, has_own_value) = match word.split_once('=') {
             Some((flag, _)) => (flag, true),
@@ -24,13 +24,13 @@ pub fn repeat_command(
             if *takes_value && !has_own_value {
                 rest.next();
             }
-        } else if let Some((_, hash)) = places.next_if(|(revision, _)| *revision == word) {
-            out.push(hash.to_owned());
+        } else if let Some((_, hash)) = replacements.next_if(|(revision, _)| *revision == word) {
+            command.push(hash.to_owned());
         } else {
-            out.push(word.clone());
+            command.push(word.clone());
         }
     }
-    out
+    command
 }
 
 #[cfg(test)]
@@ -38,9 +38,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_search_becomes_one_between_two_commits() {
-        // Method: every flag that is left out, in both spellings, among flags of loads; and
-        // revisions that stand after the flags.
+    fn a_search_becomes_a_comparison_of_two_commits() {
+        // Method: every omitted flag, in both spellings, among flags of loads; and revisions
+        // after the flags.
         let words = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
         let command = "/usr/bin/abx bisect --first-parent v1 main --metric p99 --skip=abc --by 2% \
                        -r 1000 --skip def --json a.json --restart --build make ./server";

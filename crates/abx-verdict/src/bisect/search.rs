@@ -1,12 +1,12 @@
-//! Which commit to try next: the one that leaves the fewest suspects, however it turns out. Pure;
-//! start at [`CommitSearch::next`].
+//! The next commit to try: the one that leaves the fewest suspects in the worst case. Pure; start
+//! at [`CommitSearch::next`].
 
 use std::collections::BTreeSet;
 
 use abx_stats::sequential::{SEARCH_ERROR, StepDecision, halvings, step_error};
 use serde::{Deserialize, Serialize};
 
-/// What became of one commit that was tried.
+/// The outcome of the trial of one commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialOutcome {
@@ -21,8 +21,8 @@ pub enum TrialOutcome {
 }
 
 impl TrialOutcome {
-    /// The outcome that the last decision about a commit means. One that would continue is
-    /// undecided: its time was over.
+    /// The outcome of the last decision about a commit. A trial that would continue is undecided,
+    /// because its time is over.
     #[must_use]
     pub fn of(decision: StepDecision) -> TrialOutcome {
         match decision {
@@ -34,40 +34,41 @@ impl TrialOutcome {
     }
 }
 
-/// What a search does next. Commits are positions in a list that begins with GOOD and ends with
+/// The next step of a search. Commits are positions in a list that begins with GOOD and ends with
 /// BAD, each after its parents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchStep {
     Try(usize),
     /// This commit is like BAD, and its parents are like GOOD.
     Culprit(usize),
-    /// All suspects are skipped, except for the one that is like BAD.
+    /// All suspects are skipped, except for the last, which is like BAD.
     AllSkipped,
     /// This commit is like neither end, or is undecided.
     Stuck(usize),
 }
 
 /// A search in a history, which may have merges: a commit that is like GOOD clears its
-/// ancestors, and one that is like BAD clears all others.
+/// ancestors, and a commit that is like BAD clears all others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommitSearch {
-    /// The places of each commit's parents. A parent that GOOD descends from is in no place.
+    /// The positions of each commit's parents. Ancestors of GOOD have no position.
     parents: Vec<Vec<usize>>,
-    /// Those that may be the culprit. The last one is like BAD.
+    /// The commits that may be the culprit. The last one is like BAD.
     suspects: Vec<usize>,
     skipped: BTreeSet<usize>,
     stuck: Option<usize>,
-    /// What is left of the error that all steps share.
+    /// The remaining part of the error that all steps share.
     error_left: f64,
 }
 
-/// A commit this close to a skipped one counts as a bad choice: what breaks one build breaks
-/// that of its neighbours too. At 8, one skipped commit moves the choice by a ninth of the
-/// way to the nearer end, and a broken half of the range costs a few builds.
+/// The weight of the distance to a skipped commit: a commit close to it is a bad choice, because
+/// the cause of a broken build usually breaks its neighbours too. At 8, one skipped commit moves
+/// the choice by a ninth of the way to the nearer end, and a broken half of the range costs a few
+/// builds.
 const SKIPPED_WEIGHT: usize = 8;
 
 impl CommitSearch {
-    /// In a history of these parents.
+    /// A search in a history of these parents.
     #[must_use]
     pub fn new(parents: Vec<Vec<usize>>) -> CommitSearch {
         let suspects = 1..parents.len();
@@ -89,23 +90,23 @@ impl CommitSearch {
     /// The commits that may still be tried.
     pub fn untried(&self) -> impl Iterator<Item = usize> {
         let before_bad = self.suspects.split_last().map_or(&[][..], |(_, rest)| rest);
-        let each = before_bad.iter().copied();
-        each.filter(|position| !self.skipped.contains(position))
+        let suspects = before_bad.iter().copied();
+        suspects.filter(|position| !self.skipped.contains(position))
     }
 
-    /// About how many steps are left.
+    /// The approximate number of remaining steps.
     #[must_use]
     pub fn steps_left(&self) -> u32 {
         halvings(self.untried().count())
     }
 
-    /// How often the next step may be wrong.
+    /// The error that the next step may have.
     #[must_use]
     pub fn error(&self) -> f64 {
         step_error(self.error_left, self.untried().count())
     }
 
-    /// What to do next; `None` in a history without any commit after GOOD.
+    /// The next step; `None` in a history without any commit after GOOD.
     #[must_use]
     pub fn next(&self) -> Option<SearchStep> {
         let bad = *self.suspects.last()?;
@@ -121,8 +122,8 @@ impl CommitSearch {
         })
     }
 
-    /// The fewest suspects that trying this commit clears, or less next to skipped ones; it has
-    /// so many suspects among its ancestors and itself.
+    /// The fewest suspects that a trial of this commit clears, or less close to skipped commits.
+    /// `weight` is the number of suspects among its ancestors and itself.
     fn worth(&self, position: usize, weight: usize) -> usize {
         let cleared = weight.min(self.suspects.len() - weight);
         let skipped = self.skipped.iter();
@@ -130,23 +131,25 @@ impl CommitSearch {
         near.min().unwrap_or(cleared).min(cleared)
     }
 
-    /// For each commit how many suspects are among its ancestors and itself; 0 for those that
-    /// are none. Only merges need a count of their own.
+    /// The number of suspects among the ancestors of each commit and itself; 0 for commits that are
+    /// not suspects. Only merges need a separate count.
     fn weights(&self) -> Vec<usize> {
         let is_suspect = self.marked(&self.suspects);
         let mut weights = vec![0; self.parents.len()];
         for position in &self.suspects {
             let parents = self.parents[*position].iter();
-            let suspects: Vec<usize> = parents.copied().filter(|it| is_suspect[*it]).collect();
+            let suspects: Vec<usize> = parents
+                .copied()
+                .filter(|parent| is_suspect[*parent])
+                .collect();
             weights[*position] = match suspects[..] {
                 [] => 1,
                 [parent] => weights[parent] + 1,
                 _ => {
                     let ancestors = self.ancestors(*position);
-                    let mut marks = ancestors.iter().zip(&is_suspect);
+                    let marks = ancestors.iter().zip(&is_suspect);
                     marks
-                        .by_ref()
-                        .filter(|(one, other)| **one && **other)
+                        .filter(|(is_ancestor, is_suspect)| **is_ancestor && **is_suspect)
                         .count()
                 }
             };
@@ -157,12 +160,12 @@ impl CommitSearch {
     /// Marks a commit and all of its ancestors.
     fn ancestors(&self, position: usize) -> Vec<bool> {
         let mut marks = self.marked(&[position]);
-        for place in (0..=position)
+        for child in (0..=position)
             .rev()
-            .filter(|place| *place < self.parents.len())
+            .filter(|child| *child < self.parents.len())
         {
-            if marks[place] {
-                let parents = self.parents[place].iter().filter(|parent| **parent < place);
+            if marks[child] {
+                let parents = self.parents[child].iter().filter(|parent| **parent < child);
                 parents.for_each(|parent| marks[*parent] = true);
             }
         }
@@ -177,7 +180,7 @@ impl CommitSearch {
         marks
     }
 
-    /// Notes the outcome of a commit. One that may not be tried changes nothing.
+    /// Notes the outcome of a commit. A commit that may not be tried changes nothing.
     pub fn note(&mut self, position: usize, outcome: TrialOutcome) {
         if !self.untried().any(|untried| untried == position) {
             return;
@@ -203,14 +206,14 @@ mod tests {
 
     use super::*;
 
-    /// A history of so many commits after GOOD in a line.
-    fn line(bad: usize) -> Vec<Vec<usize>> {
+    /// A linear history of `bad` commits after GOOD.
+    fn linear(bad: usize) -> Vec<Vec<usize>> {
         let parents = (0..=bad).map(|position| position.checked_sub(1).into_iter().collect());
         parents.collect()
     }
 
-    /// Searches for a culprit where some commits cannot be tried; how it ends, with the suspects
-    /// that are left, how many commits were measured, and how many builds failed.
+    /// Searches for a culprit in a history with broken commits. Gives the last step, the remaining
+    /// suspects, and the numbers of measured commits and of failed builds.
     fn search(
         parents: Vec<Vec<usize>>,
         culprit: usize,
@@ -244,7 +247,7 @@ mod tests {
         fn an_oracle_without_errors_leads_to_the_culprit((bad, culprit) in (1..400_usize)
             .prop_flat_map(|bad| (Just(bad), 1..=bad))) {
             // Method: every size and culprit; at most ⌈log₂ n⌉ commits are measured.
-            let (end, _, [measured, _]) = search(line(bad), culprit, &BTreeSet::new());
+            let (end, _, [measured, _]) = search(linear(bad), culprit, &BTreeSet::new());
             prop_assert_eq!(end, SearchStep::Culprit(culprit));
             prop_assert!(measured <= (bad as f64).log2().ceil() as u32);
         }
@@ -254,13 +257,13 @@ mod tests {
             .prop_flat_map(|bad| (proptest::collection::vec((0..1_000_usize, 0..1_000_usize,
                 any::<bool>()), bad), 1..=bad))) {
             // Method: histories in which each commit has one or two earlier parents, drawn, and
-            // BAD descends from all. The culprit is whichever was planted.
+            // BAD descends from all. The result is the planted culprit.
             let mut history = vec![Vec::new()];
-            for (one, other, is_merge) in &parents {
-                let place = history.len();
-                let mut both = vec![one % place];
-                both.extend(is_merge.then_some(other % place));
-                history.push(both);
+            for (first, second, is_merge) in &parents {
+                let position = history.len();
+                let mut parents = vec![first % position];
+                parents.extend(is_merge.then_some(second % position));
+                history.push(parents);
             }
             let last = history.len();
             history.push((0..last).collect());
@@ -270,14 +273,14 @@ mod tests {
         }
 
         #[test]
-        fn skipped_commits_leave_suspects_that_hold_the_culprit((bad, culprit, broken) in
+        fn skipped_commits_leave_suspects_that_include_the_culprit((bad, culprit, broken) in
             (1..120_usize).prop_flat_map(|bad| (Just(bad), 1..=bad,
                 proptest::collection::btree_set(1..=bad, 0..bad)))) {
-            // Method: any set of commits that do not build. What is left are exactly the commits
-            // after the last good one that builds, up to the first bad one.
+            // Method: any set of commits that do not build. The remaining suspects are exactly the
+            // commits after the last good one that builds, up to the first bad one.
             let mut broken = broken;
             broken.remove(&bad);
-            let (end, suspects, _) = search(line(bad), culprit, &broken);
+            let (end, suspects, _) = search(linear(bad), culprit, &broken);
             let good = (0..culprit).rev().find(|position| !broken.contains(position)).unwrap();
             let first_bad = (culprit..=bad).find(|position| !broken.contains(position)).unwrap();
             let is_found = first_bad - good == 1;
@@ -293,13 +296,13 @@ mod tests {
 
     #[test]
     fn a_broken_half_costs_few_builds() {
-        // Method: 1,000 commits of which 500 in a row do not build, beside a culprit that does;
-        // and one broken commit in the middle, which costs one build.
+        // Method: 1,000 commits of which 500 in a row do not build, with a culprit outside of
+        // them; and one broken commit in the middle, which costs one build.
         let broken: BTreeSet<usize> = (200..700).collect();
-        let (end, _, [_, failed]) = search(line(1_000), 900, &broken);
+        let (end, _, [_, failed]) = search(linear(1_000), 900, &broken);
         assert_eq!(end, SearchStep::Culprit(900));
         assert!(failed <= 12, "{failed} builds failed");
-        let (end, _, counts) = search(line(64), 50, &BTreeSet::from([32]));
+        let (end, _, counts) = search(linear(64), 50, &BTreeSet::from([32]));
         assert_eq!((end, counts), (SearchStep::Culprit(50), [5, 1]));
     }
 
@@ -307,16 +310,16 @@ mod tests {
     fn a_commit_like_neither_end_ends_the_search() {
         // Method: the first try, decided or not; a commit that may not be tried changes nothing.
         for outcome in [TrialOutcome::LikeNeither, TrialOutcome::Undecided] {
-            let mut search = CommitSearch::new(line(10));
+            let mut search = CommitSearch::new(linear(10));
             for place in [0, 10, 11] {
                 search.note(place, outcome);
             }
-            assert_eq!(search, CommitSearch::new(line(10)));
+            assert_eq!(search, CommitSearch::new(linear(10)));
             let next = search.next().unwrap();
             assert_eq!((next, search.steps_left()), (SearchStep::Try(5), 4));
             search.note(5, outcome);
             assert_eq!(search.next(), Some(SearchStep::Stuck(5)));
         }
-        assert_eq!(CommitSearch::new(line(0)).next(), None);
+        assert_eq!(CommitSearch::new(linear(0)).next(), None);
     }
 }

@@ -1,7 +1,7 @@
-//! What a search does next, and how it ends, from what its record holds: [`BisectTask`].
+//! The next task of a search, or its conclusion, from its record: [`BisectTask`].
 //!
 //! First GOOD and BAD are compared. Then commits between them are compared with GOOD until one
-//! is left. At last that one is confirmed against its parent.
+//! suspect is left. Finally this commit is confirmed against its parent.
 
 use abx_stats::paired::PairedMean;
 use abx_stats::sequential::{EndTest, SpreadPool};
@@ -13,7 +13,7 @@ use crate::bisect::conclusion::BisectConclusion;
 use crate::bisect::record::BisectRecord;
 use crate::bisect::search::{CommitSearch, SearchStep, TrialOutcome};
 
-/// What a search does next.
+/// The next task of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BisectTask {
     CompareEnds,
@@ -47,10 +47,10 @@ impl BisectRecord {
         search
     }
 
-    /// What is to be done next.
+    /// The next task.
     ///
     /// # Errors
-    /// [`StatsError::NoLogRatio`] for a record with a ratio that is no positive number.
+    /// [`StatsError::NoLogRatio`] for a record with a ratio that is not a positive number.
     pub fn next_task(&self) -> Result<BisectTask, StatsError> {
         let Some(ends) = &self.ends else {
             return Ok(BisectTask::CompareEnds);

@@ -1,4 +1,4 @@
-//! What noise, ceilings and their surroundings mean.
+//! Checks of noise, ceilings and disturbances.
 
 use super::record::{
     BLOCKS_USUAL, Check, CheckStatus, DoctorRecord, ForeignCpu, GeneratorCeiling, Noise,
@@ -11,12 +11,12 @@ use crate::findings::machine::steal::STEAL_MAX;
 use abx_stats::Margin;
 use abx_stats::stop::BLOCKS_FOR_VERDICT;
 
-/// A machine that shows no smaller difference shows none of practical interest.
+/// Differences that are larger than this are too large to be of practical interest.
 const DETECTABLE_MAX: f64 = 0.25;
-/// A server that gives more than this share of the ceiling is near the generator's limit.
+/// Above this share of the ceiling, a server is near the generator's limit.
 const CEILING_SHARE: f64 = 0.7;
 
-/// The checks of what was measured.
+/// The checks of the measurements.
 pub(super) fn checks(record: &DoctorRecord) -> Vec<Check> {
     let mut checks: Vec<Check> = record.refusal.as_deref().map(refused).into_iter().collect();
     let others = Others::of(record);
@@ -29,11 +29,7 @@ pub(super) fn checks(record: &DoctorRecord) -> Vec<Check> {
     }
     match &record.ceilings[..] {
         [] => checks.push(not_measured("ceiling", "what one generator thread reaches")),
-        generator_ceilings => checks.extend(
-            generator_ceilings
-                .iter()
-                .map(|generator_ceiling| ceiling(generator_ceiling, &others)),
-        ),
+        ceilings => checks.extend(ceilings.iter().map(|ceiling| reached(ceiling, &others))),
     }
     checks.extend([foreign(record.elsewhere, &others), steal(record.elsewhere)]);
     checks
@@ -47,7 +43,7 @@ impl Others {
         Others(programs_named(record.other_programs.iter()))
     }
 
-    /// A check whose remedy is to close them: by name, or with a command that lists programs.
+    /// A check whose remedy is to close other programs: by name, or with a command that lists them.
     fn closed(&self, check: Check, rest: &str) -> Check {
         match &self.0 {
             Some(names) => check.remedy(format!(
@@ -89,7 +85,7 @@ fn spread(noise: &Noise, others: &Others) -> Check {
     let margin = Margin::DEFAULT.share();
     let is_rough = noise.blocks < BLOCKS_FOR_VERDICT;
     let status = match detectable {
-        // A few blocks lie close together by chance as well.
+        // A few blocks may also lie close together by chance.
         share if share <= margin && is_rough => CheckStatus::NotChecked,
         share if share <= margin => CheckStatus::Ok,
         share if share <= DETECTABLE_MAX => CheckStatus::Limits,
@@ -132,7 +128,7 @@ fn spread(noise: &Noise, others: &Others) -> Check {
     }
 }
 
-/// For how long the generator was kept from its processor.
+/// The time for which the generator waited for its CPU.
 fn wait(noise: &Noise, others: &Others) -> Check {
     let id = "generator_wait";
     let Some(wait) = noise.generator_wait else {
@@ -147,10 +143,10 @@ fn wait(noise: &Noise, others: &Others) -> Check {
     at_most(id, wait <= WAIT_MAX, message, others)
 }
 
-/// Processors that other programs had.
+/// The CPU time of other programs.
 fn foreign(elsewhere: Option<ForeignCpu>, others: &Others) -> Check {
     let id = "foreign_cpu";
-    let Some(foreign) = elsewhere.and_then(|foreign_cpu| foreign_cpu.foreign) else {
+    let Some(foreign) = elsewhere.and_then(|elsewhere| elsewhere.foreign) else {
         let message = "abx cannot read the CPU time of other programs";
         return Check::new(id, CheckStatus::NotChecked, message)
             .remedy("run where /proc is mounted");
@@ -169,10 +165,10 @@ fn at_most(id: &str, is_little: bool, message: String, others: &Others) -> Check
     others.closed(Check::new(id, CheckStatus::Limits, message), "")
 }
 
-/// Processors that other machines had.
+/// The CPU time of other machines on the same host.
 fn steal(elsewhere: Option<ForeignCpu>) -> Check {
     let id = "steal";
-    let Some(steal) = elsewhere.and_then(|foreign_cpu| foreign_cpu.steal) else {
+    let Some(steal) = elsewhere.and_then(|elsewhere| elsewhere.steal) else {
         let message = "the CPU time that this machine's host took (steal) cannot be read";
         return Check::new(id, CheckStatus::NotChecked, message)
             .remedy("run where /proc/stat can be read");
@@ -189,46 +185,41 @@ fn steal(elsewhere: Option<ForeignCpu>) -> Check {
 }
 
 /// The rate that one generator thread reaches, and what limited it.
-fn ceiling(generator_ceiling: &GeneratorCeiling, others: &Others) -> Check {
-    let id = if generator_ceiling.keep_alive {
-        "ceiling"
+fn reached(ceiling: &GeneratorCeiling, others: &Others) -> Check {
+    let (id, how) = if ceiling.keep_alive {
+        ("ceiling", "kept alive")
     } else {
-        "ceiling_without_keep_alive"
+        ("ceiling_without_keep_alive", "for one request each")
     };
-    let how = if generator_ceiling.keep_alive {
-        "kept alive"
-    } else {
-        "for one request each"
-    };
-    let Some(rate) = generator_ceiling.throughput_per_s else {
+    let Some(rate) = ceiling.throughput_per_s else {
         let message = format!("no request over connections {how} had a response");
         return Check::new(id, CheckStatus::Stops, message)
             .remedy("find out why: start `abx serve --model null` and load it with `abx run`");
     };
     let used = |share: Option<f64>| share.map_or("not checked".to_owned(), percent);
-    let reaches = |share: Option<f64>, most: f64| share.is_some_and(|share| share >= most);
-    let limit = match () {
-        () if reaches(generator_ceiling.server_busy, SUBJECT_BUSY) => ": the server was the limit",
-        () if reaches(generator_ceiling.generator_busy, GENERATOR_BUSY) => {
-            ": the thread was the limit"
-        }
-        () => ": neither was at its limit, so it may reach more",
+    let reaches = |share: Option<f64>, limit: f64| share.is_some_and(|share| share >= limit);
+    let is_server_bound = reaches(ceiling.server_busy, SUBJECT_BUSY);
+    let is_generator_bound = reaches(ceiling.generator_busy, GENERATOR_BUSY);
+    let limit = if is_server_bound {
+        ": the server was the limit"
+    } else if is_generator_bound {
+        ": the thread was the limit"
+    } else {
+        ": neither was at its limit, so it may reach more"
     };
     let message = format!(
         "one generator thread reaches {rate:.0} requests/s over {} connections {how}; it used {} \
          of its CPU, the server {}{limit}",
-        generator_ceiling.connections,
-        used(generator_ceiling.generator_busy),
-        used(generator_ceiling.server_busy),
+        ceiling.connections,
+        used(ceiling.generator_busy),
+        used(ceiling.server_busy),
     );
-    if generator_ceiling.failed > 0 {
-        let message = format!("{message}; {} requests failed", generator_ceiling.failed);
+    if ceiling.failed > 0 {
+        let message = format!("{message}; {} requests failed", ceiling.failed);
         return Check::new(id, CheckStatus::Limits, message)
             .remedy("find out why: start `abx serve --model null` and load it with `abx run`");
     }
-    let is_reached = reaches(generator_ceiling.server_busy, SUBJECT_BUSY)
-        || reaches(generator_ceiling.generator_busy, GENERATOR_BUSY);
-    if !is_reached {
+    if !is_server_bound && !is_generator_bound {
         let check = Check::new(id, CheckStatus::NotChecked, message);
         return others.closed(check, ", and try again");
     }
@@ -247,7 +238,7 @@ fn blocks(count: usize) -> String {
     }
 }
 
-/// A share to two digits, and never 0 for what is not.
+/// A share with two digits; 0 only for exactly 0.
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent.abs() {
@@ -258,8 +249,8 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// What gives more blocks, and the command for it.
+/// The remedy for too few blocks, and its command.
 const LONGER: [&str; 2] = ["measure for longer", "abx doctor --noise-for 60s"];
 
-/// Lists the programs that use most processor time.
+/// Lists the programs that use most CPU time.
 const BUSIEST: &str = "ps -eo pid,pcpu,comm --sort=-pcpu | head";

@@ -1,6 +1,5 @@
-//! What one machine can measure: what was read of it and measured on it, and
-//! what that means for a comparison. Start at [`DoctorRecord`]; [`examine`]
-//! draws the conclusions.
+//! The differences that one machine can measure, from its settings and from measurements on it.
+//! Start at [`DoctorRecord`]; [`examine`] draws the conclusions.
 
 mod measured;
 mod readings;
@@ -12,10 +11,10 @@ pub use record::{
     Quota, Readings, Sampling, SamplingReach,
 };
 
-/// Fills a record's checks from what was read and measured, whatever they held before.
+/// Replaces a record's checks by those of its readings and measurements.
 ///
-/// The weightiest come first; those of one status in the order in which they
-/// usually matter.
+/// The most serious checks come first, and checks of one status in their usual order of
+/// importance.
 pub fn examine(record: &mut DoctorRecord) {
     let mut checks = measured::checks(record);
     checks.extend(readings::checks(&record.readings));

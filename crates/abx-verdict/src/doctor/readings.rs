@@ -1,26 +1,26 @@
-//! What a machine's own words mean for a comparison.
+//! Checks of a machine's settings.
 
 use super::record::{Check, CheckStatus, Pressure, Quota, Readings};
 
-/// Descriptors of a thread or server that allow the loads people usually offer.
+/// The number of descriptors of a thread or server that is enough for usual loads.
 const DESCRIPTORS_USUAL: u64 = 16_384;
-/// Below this not even small loads with their servers' files fit.
+/// With fewer descriptors, not even small loads and their servers' files are possible.
 const DESCRIPTORS_MIN: u64 = 256;
-/// Descriptors that abx needs beside those of connections.
+/// Descriptors that abx needs in addition to connections.
 const DESCRIPTORS_OWN: u64 = 64;
-/// Ports of one address: the kernel's own range has 28,232.
+/// Ports of one address: the kernel's default range has 28,232.
 const PORTS_USUAL: u64 = 16_384;
-/// Connections that come at once when a load begins.
+/// Connections that are opened at once when a load begins.
 const QUEUE_USUAL: u32 = 1_024;
-/// A clock that is read by a system call takes longer.
+/// Reading a clock takes longer only if it needs a system call.
 const CLOCK_READING_MAX_NS: f64 = 150.0;
-/// Memory that servers and connections need at the least.
+/// The memory that servers and connections usually need, and the least.
 const MEMORY_USUAL: u64 = 1_000_000_000;
 const MEMORY_MIN: u64 = 100_000_000;
-/// Programs that wait for longer than this share disturb what is measured.
+/// Above this share of waiting, other programs disturb measurements.
 const PRESSURE_MAX: f64 = 0.1;
 
-/// The checks of what was read, in the order in which they usually matter.
+/// The checks of the readings, in their usual order of importance.
 pub(super) fn checks(readings: &Readings) -> Vec<Check> {
     vec![
         processors(readings),
@@ -52,7 +52,7 @@ pub(super) fn not_checked(id: &str, message: &str) -> Check {
     Check::new(id, CheckStatus::NotChecked, message)
 }
 
-/// Which processors the subjects and the generator would get.
+/// The CPUs that subjects and generator would get.
 fn processors(readings: &Readings) -> Check {
     let id = "processors";
     let (cpus, cores) = (&readings.cpus, &readings.cores);
@@ -88,7 +88,7 @@ fn processors(readings: &Readings) -> Check {
     }
 }
 
-/// Where more processors are to be had.
+/// Adds the remedy for too few CPUs.
 fn more(check: Check, online: usize, allowed: usize) -> Check {
     if online > allowed {
         check
@@ -101,7 +101,7 @@ fn more(check: Check, online: usize, allowed: usize) -> Check {
     }
 }
 
-/// Processors as people write them: `processors 0-3,8`.
+/// CPUs as text: `processors 0-3,8`.
 fn list(cpus: &[usize]) -> String {
     let mut sorted = cpus.to_vec();
     sorted.sort_unstable();

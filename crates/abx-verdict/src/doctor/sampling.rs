@@ -1,4 +1,4 @@
-//! What `--why` may sample, and how to allow more.
+//! Checks of the samples that `--why` may take, and how to allow more.
 
 use super::readings::{limits, not_checked, ok};
 use super::record::{Check, Sampling, SamplingReach};
@@ -50,11 +50,11 @@ pub(super) fn why(sampling: Option<&Sampling>) -> Check {
     allow_more(check, sampling)
 }
 
-/// The settings that forbid something, or else the container.
+/// Adds the remedy: other settings, or no container.
 fn allow_more(check: Check, sampling: &Sampling) -> Check {
     let forbids = |value: Option<i32>| value.is_some_and(|value| value > 0);
     let is_limited = sampling.reach != SamplingReach::All;
-    // Whoever may sample the kernel without CAP_SYSLOG sees its names if both settings allow it.
+    // Without CAP_SYSLOG, a process sees the kernel's names only if both settings allow it.
     let is_hidden = !sampling.has_kernel_names && forbids(sampling.kptr_restrict);
     let is_paranoid = forbids(sampling.perf_event_paranoid) && (is_limited || !is_hidden);
     let settings = [

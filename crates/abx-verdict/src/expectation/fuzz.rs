@@ -1,12 +1,12 @@
-//! What must hold for any text, called by the fuzz target and by property tests.
+//! The property that must hold for any text, for the fuzz target and property tests.
 
 use super::{Expectation, KnownNames};
 
-/// Reads a text as an expectation. What is read means the same when it is
-/// written out and read again; what is not has a place within the text.
+/// Reads a text as an expectation. An expectation is equal to itself after it is
+/// written and read again; an error has a place within the text.
 ///
 /// # Panics
-/// When a promise is broken.
+/// If the property does not hold.
 pub fn any_text(text: &str) {
     let known = KnownNames {
         subjects: ["old", "new", "127.0.0.1:8081"].map(str::to_owned).into(),

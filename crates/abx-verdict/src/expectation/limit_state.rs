@@ -1,4 +1,4 @@
-//! Whether a study has settled the limits that it was given, which then decide when it ends.
+//! Whether a study has settled its limits, which decide when it ends.
 
 use super::result::{Doubt, ExpectationResult, Standing};
 use super::results::results_at;
@@ -6,7 +6,7 @@ use super::statement::Expectation;
 use crate::file::study::StudyRecord;
 use abx_stats::student::Confidence;
 
-/// How far a study is with its limits.
+/// The state of a study's limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitState {
     /// More blocks may settle one of them.
@@ -17,17 +17,17 @@ pub enum LimitState {
     OutOfReach,
 }
 
-/// How far the blocks so far settle what is expected of a study. Pure.
+/// The state of the limits after the blocks so far. Pure.
 ///
-/// Method: each interval is held to [`Confidence::CERTAIN`] instead of that of the report. A
-/// study looks after every block, and each look may err.
+/// Method: each interval has the confidence [`Confidence::CERTAIN`] instead of that of the report,
+/// because a study looks after every block, and each look may err.
 /// Source: docs/explain/statistics/stopping.md, "A limit".
 #[must_use]
 pub fn limit_state(record: &StudyRecord, expectations: &[Expectation]) -> LimitState {
     state(&results_at(record, expectations, Confidence::CERTAIN))
 }
 
-/// The same of what is expected under loads of these names. Pure.
+/// As [`limit_state`], for the limits under loads of these names. Pure.
 #[must_use]
 pub fn limit_state_under(
     record: &StudyRecord,
@@ -51,15 +51,15 @@ fn state(results: &[ExpectationResult]) -> LimitState {
     }
 }
 
-/// How many blocks more it takes, about, until each open limit is settled; `None` when none
-/// is open, or before there is a spread to go by.
+/// The approximate number of additional blocks until each open limit is settled; `None` if none
+/// is open, or if there is no spread yet to estimate from.
 #[must_use]
 pub fn blocks_until_settled(record: &StudyRecord, expectations: &[Expectation]) -> Option<u32> {
     let results = results_at(record, expectations, Confidence::CERTAIN);
     results.iter().filter_map(|result| result.blocks_more).max()
 }
 
-/// Whether more blocks may settle it.
+/// Whether more blocks may settle the limit.
 fn is_open(result: &ExpectationResult) -> bool {
     matches!(
         result.standing,

@@ -1,6 +1,6 @@
-//! What a person expects of a study, and whether its intervals bear it out.
-//! An expectation is a question to a record and no part of it: start at
-//! [`Expectation::parse`] for the words, at [`expectation_results`] for the response.
+//! Expectations of a study, and whether its intervals meet them. An expectation is not part of a
+//! record. Start at [`Expectation::parse`] for the syntax, at [`expectation_results`] for the
+//! results.
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;

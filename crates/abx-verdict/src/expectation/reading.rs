@@ -9,7 +9,7 @@ use abx_evidence::{Finding, Level};
 use abx_stats::stop::{blocks_for_verdict, blocks_to_narrow};
 use abx_stats::student::{Confidence, t_quantile_between};
 
-/// What a response rests on.
+/// The figures of a comparison on which a result rests.
 pub(super) struct Figures<'a> {
     bounds: Option<Bounds>,
     verdict: Verdict,
@@ -49,10 +49,10 @@ fn bounds(ratio: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<Bou
     Some(Bounds { ratio, low, high })
 }
 
-/// The same interval at another confidence than [`Confidence::COMPUTED`].
+/// The interval at a confidence other than [`Confidence::COMPUTED`].
 ///
-/// `degrees` are those of its spread. Comparisons of a set number of blocks share their
-/// spread and have more, but nothing they measure ends such a study.
+/// `degrees` are the degrees of freedom of its spread. Comparisons of a set number of blocks share
+/// their spread and have more, but no measurement ends such a study.
 fn recomputed(bounds: Bounds, degrees: f64, confidence: Confidence) -> Bounds {
     if confidence == Confidence::COMPUTED || degrees < 1.0 {
         return bounds;
@@ -67,7 +67,7 @@ fn recomputed(bounds: Bounds, degrees: f64, confidence: Confidence) -> Bounds {
     }
 }
 
-/// Which of two is over which.
+/// Whether a ratio has the expected subject on top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Orientation {
     Straight,
@@ -77,14 +77,14 @@ pub(super) enum Orientation {
 /// A comparison's figures in the orientation that the expectation requires.
 pub(super) struct Reading<'a> {
     figures: Figures<'a>,
-    /// How far the truth may reach: beyond the interval where that is a bound.
+    /// The range of the true ratio, which extends beyond the interval of a bound.
     reach: Option<(f64, f64)>,
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn of(figures: Figures<'a>, way: Orientation) -> Reading<'a> {
+    pub(super) fn of(figures: Figures<'a>, orientation: Orientation) -> Reading<'a> {
         let reach = figures.bounds.map(|bounds| reach(bounds, figures.at_least));
-        match way {
+        match orientation {
             Orientation::Straight => Reading { figures, reach },
             Orientation::Mirrored => Reading {
                 figures: Figures {
@@ -100,12 +100,12 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The ratio and its interval, when there is one.
+    /// The ratio and its interval, if there is one.
     pub(super) fn bounds(&self) -> Option<Bounds> {
         self.figures.bounds
     }
 
-    /// Whether they meet a ratio that is expected on this side of a factor.
+    /// Whether the figures meet an expected ratio on this side of a factor.
     pub(super) fn standing(&self, sign: Sign, factor: f64) -> Standing {
         if self.figures.verdict == Verdict::Invalid {
             return Standing::Invalid(self.void_reason());
@@ -126,8 +126,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// How many blocks more would bring the interval to one side of a factor, going by the
-    /// ratio and the spread so far.
+    /// The number of additional blocks that would bring the interval to one side of a factor, by
+    /// the ratio and the spread so far.
     pub(super) fn blocks_to(&self, factor: f64) -> Option<u32> {
         let Bounds { ratio, low, high } = self.figures.bounds?;
         let distance = (ratio / factor).ln().abs();
@@ -141,7 +141,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Where an interval lies beside a factor.
+/// The position of an interval relative to a factor: on the expected side, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum IntervalSide {
     Right,
@@ -149,7 +149,6 @@ enum IntervalSide {
     Both,
 }
 
-/// Where an interval lies that is this low and this high.
 fn side(sign: Sign, [low, high]: [f64; 2], factor: f64) -> IntervalSide {
     let (right, wrong) = match sign {
         Sign::AtLeast => (low >= factor, high < factor),
@@ -164,8 +163,8 @@ fn side(sign: Sign, [low, high]: [f64; 2], factor: f64) -> IntervalSide {
     }
 }
 
-/// The ends between which the truth may lie. A bound has no far end; where its
-/// direction is open too, it has none at all.
+/// The range of the true ratio. A bound has no far end; if its direction is open too, it has no
+/// end at all.
 fn reach(bounds: Bounds, at_least: bool) -> (f64, f64) {
     let Bounds { low, high, .. } = bounds;
     if !at_least {

@@ -4,33 +4,32 @@ use super::statement::Sign;
 use crate::judge::comparison::Bounds;
 use crate::judge::metric::Metric;
 
-/// Why an expectation is neither borne out nor refuted.
+/// Why an expectation is neither met nor missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doubt {
     /// The interval has parts on both sides of the factor.
     Straddles,
-    /// The truth may lie further from 1 than what was measured.
+    /// The true ratio may lie further from 1 than measured.
     Bound,
-    /// Fewer blocks than a verdict takes, which is so many.
+    /// There are fewer blocks than this number, which a verdict needs.
     FewBlocks(usize),
     /// There is no interval with two ends.
     NoInterval,
-    /// These two were not compared by this.
+    /// The two subjects were not compared by this metric.
     NotCompared,
-    /// Requests had no response, so a quantile may be longer than what was seen.
+    /// Requests had no response, so a quantile may be longer than measured.
     TimesAtLeast,
-    /// A quantile needs so many requests.
+    /// A quantile needs this number of requests.
     FewRequests(u64),
     /// No request was sent.
     NothingSent,
-    /// The generator or a service was the limit, so which is faster is not known; what each response
-    /// takes of the processor is.
+    /// The generator or a service was the limit, so the faster subject is not known, but the CPU
+    /// time per response is.
     GeneratorBound,
 }
 
 impl Doubt {
-    /// Whether so little was measured that no difference could have been found, however
-    /// large it is.
+    /// Whether too little was measured to find even a large difference.
     #[must_use]
     pub fn is_of_too_little(self) -> bool {
         match self {
@@ -63,7 +62,7 @@ impl Standing {
         matches!(self, Standing::Unsettled(doubt) if doubt.is_of_too_little())
     }
 
-    /// As one word.
+    /// The word for it.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -75,7 +74,7 @@ impl Standing {
     }
 }
 
-/// What was measured of one goal.
+/// The measured value of one goal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum GoalReading {
     /// A quantile of response times.
@@ -83,42 +82,41 @@ pub enum GoalReading {
         /// Its name, such as p99.
         name: &'static str,
         us: f64,
-        /// Whether the true one may be longer, since requests had no response.
+        /// Whether the true quantile may be longer, because requests had no response.
         at_least: bool,
     },
     /// Requests that failed, or that were due and never sent.
     Errors {
         missed: u64,
-        /// Of how many that were due.
+        /// The number of requests that were due.
         planned: u64,
     },
 }
 
-/// The response of a record to one expectation, under one load.
+/// The result of one expectation under one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExpectationResult {
-    /// What was expected, as a person would write it.
+    /// The expectation, as it is written.
     pub expected: String,
     pub is_demanded: bool,
-    /// What was compared; `None` when nothing was.
+    /// The compared metric; `None` if nothing was compared.
     pub metric: Option<Metric>,
-    /// The load; empty for what is of no load.
+    /// The load; empty for a metric that belongs to no load.
     pub load: String,
-    /// The subject; empty when nothing was compared at all.
+    /// The subject; empty if nothing was compared.
     pub subject: String,
-    /// What was measured of a goal; `None` for a ratio, and if nothing was measured.
+    /// The measured value of a goal; `None` for a ratio, and if nothing was measured.
     pub goal: Option<GoalReading>,
-    /// What it was set beside; a subject of an older record is its name `of then`.
+    /// The subject that it was compared with; a subject of an older record is its name `of then`.
     pub other: String,
-    /// Subject over other, when there is an interval.
+    /// Subject over other, if there is an interval.
     pub bounds: Option<Bounds>,
-    /// Whether the ratio of a time was turned over, to be read as one of speeds.
+    /// Whether a ratio of times was inverted, to be read as a ratio of speeds.
     pub is_speed_of_time: bool,
-    /// On which side of which factor the ratio was expected; `None` when
-    /// nothing was compared.
+    /// The expected side and the factor of the ratio; `None` if nothing was compared.
     pub wanted: Option<(Sign, f64)>,
-    /// How many blocks more would bring the interval to one side of the factor, where it
-    /// includes it.
+    /// The number of additional blocks that would bring the interval to one side of the factor,
+    /// if it includes the factor.
     pub blocks_more: Option<u32>,
     pub standing: Standing,
 }

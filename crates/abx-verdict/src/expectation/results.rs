@@ -1,4 +1,4 @@
-//! Results of expectations, by the intervals of the comparisons that they are about.
+//! Results of expectations, by the intervals of their comparisons.
 
 use super::reading::{Figures, Orientation, Reading};
 use super::result::{Doubt, ExpectationResult, Standing, nothing_compared};
@@ -10,7 +10,7 @@ use crate::judge::metric::{Metric, Sense};
 use abx_stats::student::Confidence;
 
 impl ExpectationResult {
-    /// The same with the blocks that it lacks, where it lacks only those.
+    /// Adds the number of blocks that it lacks, if it lacks only blocks.
     fn with_blocks(self, figures: &Reading) -> ExpectationResult {
         let is_open = self.standing == Standing::Unsettled(Doubt::Straddles);
         let wanted = self.wanted.filter(|_| is_open);
@@ -24,8 +24,8 @@ impl ExpectationResult {
 /// Whether a judged record meets each expectation, in their order.
 ///
 /// Method: each by the printed interval of its own comparison, which is not
-/// widened for the number of expectations: they were made before anything was
-/// measured. Source: docs/reference/expectations.md.
+/// widened for the number of expectations, because they were stated before
+/// anything was measured. Source: docs/reference/expectations.md.
 #[must_use]
 pub fn expectation_results(
     record: &StudyRecord,
@@ -34,30 +34,30 @@ pub fn expectation_results(
     results_at(record, expectations, Confidence::COMPUTED)
 }
 
-/// The same, held to intervals that are computed at this confidence.
+/// As [`expectation_results`], by intervals at this confidence.
 pub(super) fn results_at(
     record: &StudyRecord,
     expectations: &[Expectation],
     confidence: Confidence,
 ) -> Vec<ExpectationResult> {
-    let each = expectations.iter().flat_map(|expectation| {
-        let mut expectation_results = match expectation {
+    let results = expectations.iter().flat_map(|expectation| {
+        let mut results = match expectation {
             Expectation::Ratio(ratio) => ratio_results(record, ratio, confidence),
             Expectation::Threshold(threshold) => threshold::results(record, threshold),
             Expectation::NotSlower { share } => not_slower_results(record, *share, confidence),
         };
-        for expectation_result in &mut expectation_results {
-            if expectation_result.expected.is_empty() {
-                expectation_result.expected = expectation.to_string();
+        for result in &mut results {
+            if result.expected.is_empty() {
+                result.expected = expectation.to_string();
             }
-            expectation_result.is_demanded = expectation.is_demanded();
+            result.is_demanded = expectation.is_demanded();
         }
-        expectation_results
+        results
     });
-    each.collect()
+    results.collect()
 }
 
-/// One response for each load, or one alone for what is of no load.
+/// One result per load, or a single one for a metric that belongs to no load.
 fn ratio_results(
     record: &StudyRecord,
     wanted: &RatioExpectation,
@@ -73,23 +73,23 @@ fn ratio_results(
             .map(|load| load.name.as_str())
             .collect(),
     };
-    let expectation_result = |load: &str| {
+    let result = |load: &str| {
         let blank = ExpectationResult {
             load: load.to_owned(),
             subject: wanted.subject.clone(),
             other: wanted.other.clone(),
             ..nothing_compared()
         };
-        let Some((comparison, way)) = find(record, load, wanted) else {
+        let Some((comparison, orientation)) = find(record, load, wanted) else {
             return blank;
         };
         // The expectation is about speed, and a shorter time is faster.
         let is_speed_of_time = wanted.metric.is_none() && comparison.metric.sense() == Sense::Time;
-        let reading = match (way, is_speed_of_time) {
+        let orientation = match (orientation, is_speed_of_time) {
             (Orientation::Straight, false) | (Orientation::Mirrored, true) => Orientation::Straight,
             _ => Orientation::Mirrored,
         };
-        let figures = Reading::of(Figures::of(comparison, record, confidence), reading);
+        let figures = Reading::of(Figures::of(comparison, record, confidence), orientation);
         ExpectationResult {
             metric: Some(comparison.metric),
             bounds: figures.bounds(),
@@ -104,16 +104,16 @@ fn ratio_results(
         }
         .with_blocks(&figures)
     };
-    loads.into_iter().map(expectation_result).collect()
+    loads.into_iter().map(result).collect()
 }
 
-/// One response for each primary comparison, then one for each with an older record.
+/// One result per primary comparison, or a single one if nothing was compared.
 fn not_slower_results(
     record: &StudyRecord,
     share: f64,
     confidence: Confidence,
 ) -> Vec<ExpectationResult> {
-    let expectation_result = |metric: Metric, figures: Reading| {
+    let result = |metric: Metric, figures: Reading| {
         let (sign, factor) = match metric.sense() {
             Sense::Speed => (Sign::AtLeast, 1.0 - share),
             Sense::Time | Sense::Cost => (Sign::AtMost, 1.0 + share),
@@ -137,26 +137,26 @@ fn not_slower_results(
         load: comparison.load.clone(),
         subject: comparison.subject.clone(),
         other: comparison.baseline.clone(),
-        ..expectation_result(
+        ..result(
             comparison.metric,
             straight(Figures::of(comparison, record, confidence)),
         )
     });
-    let expectation_results: Vec<ExpectationResult> = results.collect();
-    if expectation_results.is_empty() {
+    let results: Vec<ExpectationResult> = results.collect();
+    if results.is_empty() {
         vec![nothing_compared()]
     } else {
-        expectation_results
+        results
     }
 }
 
-/// Whether a study's primary metric shows which subject is slower: processor time, which stands in
-/// for a throughput that was the generator's, does not.
+/// Whether a study's primary metric shows which subject is slower. CPU time, which replaces a
+/// throughput that the generator limited, does not.
 fn is_of_speed(primary: Metric) -> bool {
     primary != Metric::ServerCpu
 }
 
-/// The comparison of these two: beside the baseline, else from the ranking.
+/// The comparison of the two subjects: a requested one, else one from a ranking.
 fn find<'a>(
     record: &'a StudyRecord,
     load: &str,
@@ -167,18 +167,18 @@ fn find<'a>(
         .rankings
         .iter()
         .flat_map(|ranking| &ranking.pairs);
-    let mut everything = record.conclusions.comparisons.iter().chain(ranked);
-    everything.find_map(|comparison| {
+    let mut comparisons = record.conclusions.comparisons.iter().chain(ranked);
+    comparisons.find_map(|comparison| {
         let is_meant = match wanted.metric {
             Some(metric) => comparison.metric == metric,
             None => comparison.role == Role::Primary,
         };
         let names = [comparison.subject.as_str(), comparison.baseline.as_str()];
-        let way = match names {
+        let orientation = match names {
             names if names == [&wanted.subject, &wanted.other] => Orientation::Straight,
             names if names == [&wanted.other, &wanted.subject] => Orientation::Mirrored,
             _ => return None,
         };
-        (is_meant && comparison.load == load).then_some((comparison, way))
+        (is_meant && comparison.load == load).then_some((comparison, orientation))
     })
 }

@@ -1,11 +1,11 @@
-//! What a person expects of a study, and how it is written.
+//! Expectations of a study, and their written form.
 
 use std::fmt;
 
 use crate::judge::metric::Metric;
 use abx_evidence::Objective;
 
-/// On which side of its factor a ratio is expected.
+/// The side of its factor on which a ratio is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     AtLeast,
@@ -15,7 +15,7 @@ pub enum Sign {
 }
 
 impl Sign {
-    /// As it is written.
+    /// Its written form.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -30,17 +30,16 @@ impl Sign {
 /// A ratio of two subjects that is expected on one side of a factor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RatioExpectation {
-    /// What is compared; `None` for how fast they are, by what each load was
-    /// made to compare.
+    /// The compared metric; `None` for speed, by the primary metric of each load.
     pub metric: Option<Metric>,
     pub subject: String,
-    /// On which side of the factor.
+    /// The expected side of the factor.
     pub sign: Sign,
     /// The factor, above zero.
     pub factor: f64,
-    /// What the subject is set beside.
+    /// The subject that it is compared with.
     pub other: String,
-    /// The load; `None` for every one.
+    /// The load; `None` for every load.
     pub load: Option<String>,
 }
 
@@ -50,7 +49,7 @@ impl fmt::Display for RatioExpectation {
             write!(formatter, "{}: ", metric.id())?;
         }
         write!(formatter, "{} {} ", self.subject, self.sign.text())?;
-        // Exactly 1 is what is meant where none is written.
+        // Without a written factor it is exactly 1.
         if self.factor.to_bits() != 1.0_f64.to_bits() {
             write!(formatter, "{} * ", self.factor)?;
         }
@@ -67,7 +66,7 @@ impl fmt::Display for RatioExpectation {
 pub struct Threshold {
     /// The goals, all of which must be met.
     pub objective: Objective,
-    /// The load; `None` for every one.
+    /// The load; `None` for every load.
     pub load: Option<String>,
 }
 
@@ -81,12 +80,12 @@ impl fmt::Display for Threshold {
     }
 }
 
-/// What a person expects of a study.
+/// An expectation of a study.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expectation {
     /// A ratio on one side of a factor.
     Ratio(RatioExpectation),
-    /// Limits that each subject must keep to.
+    /// Limits that each subject must meet.
     Threshold(Threshold),
     /// That no subject is slower than its baseline by more than this share, in
     /// any primary comparison, nor slower than a subject of an older record.
@@ -97,8 +96,8 @@ pub enum Expectation {
 }
 
 impl Expectation {
-    /// Whether a response must be had: that no regression was found is enough where
-    /// one could have been, and else what was expected is demanded.
+    /// Whether it must be settled. For [`Expectation::NotSlower`] it is enough that no regression
+    /// was found, if one could have been found.
     #[must_use]
     pub fn is_demanded(&self) -> bool {
         !matches!(self, Expectation::NotSlower { .. })

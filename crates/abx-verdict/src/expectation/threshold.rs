@@ -1,4 +1,4 @@
-//! What each subject must keep to under a load, such as `p99<50ms,errors<0.1%`.
+//! Limits that each subject must meet under a load, such as `p99<50ms,errors<0.1%`.
 
 use super::result::{Doubt, ExpectationResult, GoalReading, Standing, nothing_compared};
 use super::statement::Threshold;
@@ -8,8 +8,8 @@ use abx_evidence::{Finding, Goal, Level};
 
 /// One result per goal, load and subject.
 ///
-/// Method: what the whole record shows of the subject under the load, as it is printed, compared
-/// with the limit. It is no estimate and has no interval. A time that holds only because
+/// Method: the printed figure of the subject under the load, over the whole record, is compared
+/// with the limit. It is not an estimate and has no interval. A time that is met only because
 /// requests had no response, or because too few were sent for the quantile, is unsettled.
 /// Source: docs/reference/expectations.md.
 pub(super) fn results(record: &StudyRecord, threshold: &Threshold) -> Vec<ExpectationResult> {
@@ -19,7 +19,7 @@ pub(super) fn results(record: &StudyRecord, threshold: &Threshold) -> Vec<Expect
     };
     let summaries = record.conclusions.summaries.iter().filter(is_meant);
     let summaries: Vec<&Summary> = summaries.collect();
-    let each = threshold.objective.goals().iter().flat_map(|goal| {
+    let results = threshold.objective.goals().iter().flat_map(|goal| {
         summaries.iter().map(|summary| {
             let reading = reading(*goal, summary);
             ExpectationResult {
@@ -32,7 +32,7 @@ pub(super) fn results(record: &StudyRecord, threshold: &Threshold) -> Vec<Expect
             }
         })
     });
-    each.collect()
+    results.collect()
 }
 
 fn reading(goal: Goal, summary: &Summary) -> Option<GoalReading> {
@@ -79,7 +79,7 @@ fn standing(
             },
             Some(GoalReading::Time { us, at_least, .. }),
         ) => {
-            // As many as have one request beyond the quantile.
+            // The fewest requests with one beyond the quantile.
             let needed = (1.0 / (1.0 - share) - 1e-9).ceil() as u64;
             if let Some(void) = void(record, summary) {
                 Standing::Invalid(void.message.clone())

@@ -1,4 +1,4 @@
-//! From words such as `server_cpu: new <= 1.1 * old @ small` to an expectation.
+//! Parses expectations such as `server_cpu: new <= 1.1 * old @ small`.
 
 use std::ops::Range;
 
@@ -6,32 +6,32 @@ use super::statement::{Expectation, RatioExpectation, Sign, Threshold};
 use crate::judge::metric::Metric;
 use abx_evidence::{Goal, ObjectiveError};
 
-/// What an expectation may name: what a study has.
+/// The names that an expectation may use: those of a study.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownNames {
     pub subjects: Vec<String>,
     pub loads: Vec<String>,
 }
 
-/// Words that are no expectation: what is wrong with them, and where.
+/// A text that is not an expectation, with the mistake and its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}\n  {}\n  {}", harmless(.text), marks(.text, .place))]
 pub struct ExpectationError {
-    /// The words as they were given.
+    /// The text.
     pub text: String,
-    /// The bytes of it that are wrong; empty where something is missing.
+    /// The wrong bytes of the text; empty if something is missing.
     pub place: Range<usize>,
-    /// What is wrong, and what would be right.
+    /// The mistake, and how to correct it.
     pub what: String,
 }
 
 impl Expectation {
-    /// Reads `[METRIC:] SUBJECT (>=|<=|>|<) [FACTOR *] SUBJECT [@ LOAD]`, of
-    /// which every name must be known. Without a factor it is 1. Or goals such as
-    /// `p99<50ms,errors<0.1% [@ LOAD]`.
+    /// Reads `[METRIC:] SUBJECT (>=|<=|>|<) [FACTOR *] SUBJECT [@ LOAD]`, or goals such as
+    /// `p99<50ms,errors<0.1% [@ LOAD]`. Every name must be known. The factor is 1 if it is
+    /// missing.
     ///
     /// # Errors
-    /// [`ExpectationError`] with the place, and with what is known.
+    /// [`ExpectationError`] with the place and the known names.
     pub fn parse(text: &str, known: &KnownNames) -> Result<Expectation, ExpectationError> {
         let words = Words { text, known };
         if words.begins_with_goal() {
@@ -41,10 +41,10 @@ impl Expectation {
         }
     }
 
-    /// That no subject is slower than its baseline by more than this share.
+    /// The expectation that no subject is slower than its baseline by more than this share.
     ///
     /// # Errors
-    /// The valid range, for a share that is not from 0 up to, and without, 1.
+    /// The valid range, for a share below 0 or from 1 on.
     pub fn not_slower(share: f64) -> Result<Expectation, String> {
         if (0.0..1.0).contains(&share) {
             Ok(Expectation::NotSlower { share })
@@ -62,7 +62,7 @@ struct Words<'a> {
 type Parsed<T> = Result<T, ExpectationError>;
 
 impl Words<'_> {
-    /// Whether what is limited first is no subject, and something that goals limit.
+    /// Whether the first name is that of a goal, and not of a subject.
     fn begins_with_goal(&self) -> bool {
         let end = self.text.find(['<', '>', '=']).unwrap_or(self.text.len());
         let name = self.text[..end].trim();
@@ -112,7 +112,7 @@ impl Words<'_> {
         })
     }
 
-    /// The one sign, and where it stands.
+    /// The only comparison sign, and its place.
     fn sign(&self) -> Parsed<(Range<usize>, Sign)> {
         let is_sign = |letter| matches!(letter, '<' | '>');
         let Some(start) = self.text.find(is_sign) else {
@@ -136,7 +136,7 @@ impl Words<'_> {
         Ok((start..end, sign))
     }
 
-    /// `[METRIC:] SUBJECT`. A name that comes from a URL may have a colon too.
+    /// `[METRIC:] SUBJECT`. A name from a URL may have a colon too.
     fn left(&self, place: Range<usize>) -> Parsed<(Option<Metric>, String)> {
         let text = &self.text[place.clone()];
         let Some(colon) = text.find(':').filter(|_| !self.is_subject(text)) else {
@@ -157,7 +157,7 @@ impl Words<'_> {
         }
     }
 
-    /// `[FACTOR *]`, and what is left behind it.
+    /// `[FACTOR *]`, and the place of the rest.
     fn factor(&self, place: Range<usize>) -> Parsed<(f64, Range<usize>)> {
         let Some(star) = self.text[place.clone()].find('*') else {
             return Ok((1.0, self.trimmed(place)));
@@ -186,7 +186,7 @@ impl Words<'_> {
         Ok((subject, load))
     }
 
-    /// What stands before `@ LOAD`, and the load.
+    /// The place of everything before `@ LOAD`, and the load.
     fn split_load(&self, place: Range<usize>) -> Parsed<(Range<usize>, Option<String>)> {
         let Some(at) = self.text[place.clone()].find('@') else {
             return Ok((self.trimmed(place), None));
@@ -214,7 +214,7 @@ impl Words<'_> {
         self.known.subjects.iter().any(|subject| subject == name)
     }
 
-    /// The same without blanks at its ends.
+    /// The place without blanks at its ends.
     fn trimmed(&self, place: Range<usize>) -> Range<usize> {
         let text = &self.text[place.clone()];
         let start = place.start + text.len() - text.trim_start().len();
@@ -238,16 +238,9 @@ fn unknown(kind: &str, name: &str, known: &[String]) -> String {
     }
 }
 
-/// The words on one line, as many letters as they have.
+/// The text on one line, with the same number of characters.
 fn harmless(text: &str) -> String {
-    let letter = |letter: char| {
-        if letter.is_control() {
-            char::REPLACEMENT_CHARACTER
-        } else {
-            letter
-        }
-    };
-    text.chars().map(letter).collect()
+    text.replace(char::is_control, "\u{fffd}")
 }
 
 /// A line with marks under the place.
@@ -260,7 +253,7 @@ fn marks(text: &str, place: &Range<usize>) -> String {
 const FORM: &str = "write `SUBJECT >= FACTOR * SUBJECT`, with `METRIC:` before it or `@ LOAD` \
                     after it if you mean one; or a threshold such as `p99<50ms,errors<0.1%`";
 
-/// Metrics that can be named: a single step of a scenario has no name here.
+/// Metrics that can be named: expectations cannot name a step of a scenario.
 fn nameable() -> impl Iterator<Item = Metric> {
     let metrics = Metric::ALL.into_iter();
     metrics.filter(|metric| !metric.is_of_a_step())
@@ -285,8 +278,8 @@ mod tests {
     }
 
     #[test]
-    fn expectations_are_read_with_and_without_what_may_be_left_out() {
-        // Method: each form, beside what it is in full.
+    fn expectations_are_read_in_every_form() {
+        // Method: each form with its canonical text.
         let table = [
             ("new >= 0.97 * old", "new >= 0.97 * old"),
             ("new>=0.97*old@large", "new >= 0.97 * old @ large"),
@@ -312,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_wrong_expectation_shows_the_place_and_what_is_known() {
-        // Method: one of each mistake; the marked words, and a word of the remedy.
+        // Method: each mistake once, with the marked words and a part of the message.
         let table = [
             ("", "", "the comparison sign is missing"),
             ("new = old", "", "the comparison sign is missing"),
@@ -366,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_share_of_slowness_is_below_one() {
-        // Method: both ends, and what is beyond them.
+        // Method: both ends of the range, and values beyond them.
         assert!(Expectation::not_slower(0.0).is_ok());
         let three = Expectation::not_slower(0.03).unwrap();
         assert_eq!(three.to_string(), "not slower by more than 3 %");
@@ -376,8 +369,8 @@ mod tests {
     }
 
     #[test]
-    fn what_fuzzing_kept_is_an_expectation_or_an_error() {
-        // Method: the fuzz target's body, on kept inputs and changes of them.
+    fn saved_fuzz_inputs_are_an_expectation_or_an_error() {
+        // Method: the fuzz target's body, on saved inputs and mutations of them.
         abx_corpus::replay_text("expectation", 2_000, fuzz::any_text);
     }
 

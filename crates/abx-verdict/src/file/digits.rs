@@ -1,5 +1,5 @@
-//! Conclusions with no more digits than they have: what was measured stands in a file to
-//! its last bit, and what follows from it with nine digits, since it can be had again.
+//! Conclusions with nine digits. A file has measurements to their last bit, and conclusions with
+//! nine digits, because they can be computed again.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use serde::ser::{Error, Serialize, Serializer};
 use serde_json::ser::Formatter;
 use serde_json::value::RawValue;
 
-/// Serialises a value with nine digits of each number that is not whole.
+/// Serialises a value with nine digits of each floating-point number.
 pub(super) fn rounded<T: Serialize, S: Serializer>(
     value: &T,
     serializer: S,
@@ -38,8 +38,8 @@ mod tests {
     struct Rounded<T: Serialize>(#[serde(serialize_with = "rounded")] T);
 
     #[test]
-    fn numbers_have_nine_digits_and_everything_else_is_as_it_was() {
-        // Method: large, small, short and whole numbers, an absent one, and one in a text.
+    fn floats_have_nine_digits_and_everything_else_is_unchanged() {
+        // Method: large, small, short and whole numbers, an absent number, and one in a string.
         let message = |value: f64| serde_json::to_string(&Rounded(value)).unwrap();
         assert_eq!(message(0.904_587_484_186_603_6), "0.904587484");
         assert_eq!(message(-97_686.126_559_681_5), "-97686.1266");
@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(message(0.03), "0.03");
         assert_eq!(message(1.0), "1.0");
         let other = (u64::MAX, None::<f64>, "0.904587484186603", f64::NAN);
-        let whole = serde_json::to_string(&Rounded(&other)).unwrap();
-        assert_eq!(whole, serde_json::to_string(&other).unwrap());
+        let unchanged = serde_json::to_string(&Rounded(&other)).unwrap();
+        assert_eq!(unchanged, serde_json::to_string(&other).unwrap());
     }
 }

@@ -12,7 +12,7 @@ use abx_evidence::{ArrivalKind, Course, share};
 
 /// The schema that this version writes.
 pub const RUN_SCHEMA: &str = "abx.run/2";
-/// The schema in which `measured` is a key of its own.
+/// The older schema, in which `measured` is a separate key.
 pub const OLD_RUN_SCHEMA: &str = "abx.run/1";
 
 /// The parts of a study that is a run.
@@ -22,9 +22,9 @@ pub struct RunView<'a> {
     pub conclusions: &'a Conclusions,
     pub subject: &'a SubjectRecord,
     pub load: &'a LoadRecord,
-    /// The response before the load; `None` of a scenario, before which a session is made.
+    /// The response before the load; `None` for a scenario, which runs a whole session before.
     pub response: Option<&'a ResponseRecord>,
-    /// What the run was set to do.
+    /// The plan of the run.
     pub pilot: &'a PilotRecord,
     pub life: &'a BlockSubject,
     pub part: &'a BlockLoad,
@@ -84,9 +84,9 @@ impl<'a> RunView<'a> {
         self.slice.wall_ns as f64 / 1e9
     }
 
-    /// The time in seconds over which throughput is counted: in a closed loop all of the run; in
-    /// an open loop its counted part, and at a constant rate one interval per counted response
-    /// at least.
+    /// The time in seconds over which throughput is counted: in a closed loop the whole run; in
+    /// an open loop its counted part, and at a constant rate at least one interval per counted
+    /// response.
     #[must_use]
     pub fn counted_s(&self) -> f64 {
         let arrivals = &self.load.settings.arrivals;
@@ -100,27 +100,26 @@ impl<'a> RunView<'a> {
         (self.slice.measured_ns as f64 / 1e9).max(intervals_s)
     }
 
-    /// The share of one processor that the generator's busiest worker used, without what it
-    /// waited awake.
+    /// The share of one CPU that the generator's busiest worker used, without its busy waiting.
     #[must_use]
     pub fn generator_busy(&self) -> f64 {
         self.summary.generator_busy.unwrap_or_default()
     }
 
-    /// The generator's processor time for each whole response, in µs.
+    /// The generator's CPU time per complete response, in µs.
     #[must_use]
     pub fn generator_cpu_us(&self) -> Option<f64> {
         share(self.slice.generator_cpu_ns, self.slice.completed).map(|ns| ns / 1e3)
     }
 
-    /// How many processors' time the server used: 0.5 is half of one; `None` when not readable.
+    /// The CPU time of the server in CPUs: 0.5 is half a CPU; `None` if not readable.
     #[must_use]
     pub fn server_busy(&self) -> Option<f64> {
         let cpu_ns = self.slice.server_cpu_ns?;
         Some(share(cpu_ns, self.slice.wall_ns).unwrap_or_default())
     }
 
-    /// How the load went over time; `None` where that was not kept.
+    /// The course of the load over time; `None` if the record does not have it.
     #[must_use]
     pub fn course(&self) -> Option<&'a Course> {
         self.part.courses.values().next()
@@ -130,7 +129,7 @@ impl<'a> RunView<'a> {
     #[must_use]
     pub fn response_times(&self) -> Option<ResponseTimes> {
         let times = self.part.histograms.values().next()?;
-        let is_any = !times.response.is_empty();
-        is_any.then(|| ResponseTimes::of(&times.response, Some(&times.response_at_least)))
+        let has_times = !times.response.is_empty();
+        has_times.then(|| ResponseTimes::of(&times.response, Some(&times.response_at_least)))
     }
 }

@@ -1,5 +1,5 @@
-//! The file in which a study is saved: what was measured, with what was concluded
-//! from it. `docs/reference/record-format.md` explains each key.
+//! The file in which a study is saved: its measurements and the conclusions from them.
+//! `docs/reference/record-format.md` explains each key.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ pub struct StudyRecord {
 }
 
 impl StudyRecord {
-    /// A study with what is concluded from it.
+    /// A study with its conclusions.
     #[must_use]
     pub fn judged(measured: Measured) -> StudyRecord {
         let conclusions = judge(&measured);
@@ -42,8 +42,8 @@ impl StudyRecord {
         RunView::of(&self.measured, &self.conclusions)
     }
 
-    /// Whether no claim is possible: findings rule out a verdict, and nothing else that was
-    /// requested is decided. Of a server alone: whether findings void every load.
+    /// Whether no claim is possible: findings rule out a requested verdict, and no other is
+    /// decided. For a single server: whether findings void every load.
     #[must_use]
     pub fn is_without_claim(&self) -> bool {
         let primary = self.conclusions.primary();
@@ -54,15 +54,10 @@ impl StudyRecord {
         }
         let findings = &self.conclusions.validity.findings;
         let is_void = |load: &LoadRecord| {
-            let names = self
-                .measured
-                .subjects
-                .iter()
-                .map(|subject| subject.name.as_str());
-            names.into_iter().all(|name| {
+            self.measured.subjects.iter().all(|subject| {
                 let mut touching = findings
                     .iter()
-                    .filter(|finding| finding.touches(&load.name, [name; 2]));
+                    .filter(|finding| finding.touches(&load.name, [subject.name.as_str(); 2]));
                 touching.any(|finding| finding.level == Level::Void)
             })
         };
@@ -108,11 +103,11 @@ impl Serialize for StudyRecord {
     }
 }
 
-/// The most pairs of a subject and a load that are judged: a hundred times what the largest study
-/// known has.
+/// The most pairs of a subject and a load that are judged: a hundred times as many as the largest
+/// known study has.
 const PAIRS_MAX: usize = 10_000;
 
-/// Reads what was measured and judges it: the conclusions in a file are ignored.
+/// Reads the measurements and judges them. The conclusions in the file are ignored.
 impl<'de> Deserialize<'de> for StudyRecord {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StudyRecord, D::Error> {
         let measured = Measured::deserialize(deserializer)?;

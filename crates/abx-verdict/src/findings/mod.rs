@@ -1,6 +1,6 @@
-//! Reads a study for what limits its claims; a run is one too. Each finding has a
-//! fixed name, figures, and a remedy that a person can carry out. [`table`] is the
-//! list; each file declares one finding, or those that are decided together.
+//! Finds what limits the claims of a study or run. Each finding has a fixed name, figures and a
+//! remedy. [`table`] is the list; each file declares one finding, or several that are decided
+//! together.
 
 pub(crate) mod bottleneck;
 pub(crate) mod limits;
@@ -26,7 +26,7 @@ use bottleneck::Bottleneck;
 use rule::{Condition, OfferContext, SubjectContext, WholeStudy};
 use table::RULES;
 
-/// All findings of a study but those that depend on a ratio.
+/// All findings of a study except those that depend on a ratio.
 pub(crate) fn findings(
     study: &StudyView,
     summaries: &[Summary],
@@ -47,7 +47,7 @@ pub(crate) fn findings(
     findings
 }
 
-/// What limits figures of one load.
+/// The findings of one load.
 fn of_load(view: &OfferView, summaries: &[Summary]) -> Vec<Finding> {
     let limit = &Bottleneck::of(view);
     let is_only_held = view.load.settings.exchange.shape == LoadShape::Connections;
@@ -67,11 +67,11 @@ fn of_load(view: &OfferView, summaries: &[Summary]) -> Vec<Finding> {
     findings.into_iter().map(under).collect()
 }
 
-/// What limits figures of one subject under one load.
+/// The findings of one subject under one load.
 fn of_subject(view: &SubjectView, summaries: &[Summary], limit: &Bottleneck) -> Vec<Finding> {
-    let mut all_summaries = summaries.iter();
-    let summary = all_summaries
-        .find(|summary| summary.load == view.load.name && summary.subject == view.subject);
+    let mut summaries = summaries.iter();
+    let summary =
+        summaries.find(|summary| summary.load == view.load.name && summary.subject == view.subject);
     let subject = SubjectContext {
         view,
         summary: summary.expect("each subject is described under each load"),
@@ -92,8 +92,8 @@ fn of_subject(view: &SubjectView, summaries: &[Summary], limit: &Bottleneck) -> 
         .collect()
 }
 
-/// What a rate above a subject's capacity is there to bring about. The
-/// objective judges it; that the generator was the reason limits it as ever.
+/// Whether a finding reports overload, which some rates of an objective cause on purpose. If the
+/// generator was the reason, the finding still limits the result.
 fn is_of_overload(finding: &Finding) -> bool {
     match finding.id {
         FindingId::TimesAtLeast => true,

@@ -2,7 +2,7 @@
 
 use abx_evidence::{Finding, FindingId};
 
-/// What to do in a run about findings whose usual remedy only a comparison has.
+/// The remedies for runs of findings whose usual remedy suits only comparisons.
 const OF_RUNS: &[(FindingId, &str)] = &[
     (FindingId::SlicesTooShort, "load it for longer (`-d`)"),
     (
@@ -25,7 +25,7 @@ const OF_RUNS: &[(FindingId, &str)] = &[
     (FindingId::NotSampled, "run abx as root"),
 ];
 
-/// Gives the findings of a run remedies that a run has.
+/// Gives the findings of a run remedies that suit runs.
 pub(crate) fn remedy_as_run(findings: &mut [Finding]) {
     for finding in findings {
         let remedy = OF_RUNS.iter().find(|(id, _)| *id == finding.id);
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn no_remedy_of_a_run_names_a_flag_of_comparisons() {
-        // Method: each finding that a run may have, with its remedy there.
+        // Method: each finding that a run may have, with its remedy for runs.
         for id in FindingId::ALL.iter().filter(|id| !COMPARED.contains(id)) {
             let of_run = OF_RUNS.iter().find(|(other, _)| other == id);
             let remedy = of_run.map_or(id.remedy(), |(_, remedy)| *remedy);

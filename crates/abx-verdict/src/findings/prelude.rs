@@ -1,4 +1,4 @@
-//! What most findings need.
+//! The imports of most findings.
 
 pub(super) use crate::findings::rule::{
     Condition, FindingRule, OfferContext, SubjectContext, new_finding, rule,

@@ -1,5 +1,4 @@
-//! What a finding declares: its id with levels, meaning and remedy, and the condition under
-//! which it is found.
+//! The declaration of a finding: its id with levels, meaning and remedy, and its condition.
 
 use crate::findings::bottleneck::Bottleneck;
 use crate::view::ceilings::Ceiling;
@@ -8,10 +7,10 @@ use crate::view::{OfferView, SubjectView};
 use abx_evidence::record::Measured;
 use abx_evidence::{Finding, FindingId, Level, Limits, Outcomes};
 
-/// What every finding with the same id has in common.
+/// The common properties of all findings with the same id.
 pub struct Definition {
     pub id: FindingId,
-    /// The usual one first.
+    /// The usual level first.
     pub levels: &'static [Level],
     /// One sentence without figures.
     pub meaning: &'static str,
@@ -19,17 +18,17 @@ pub struct Definition {
     pub remedy: &'static str,
 }
 
-/// What the rules declare of an id.
+/// The declaration of an id.
 pub trait Declared {
-    /// All of it.
+    /// The whole declaration.
     fn definition(&self) -> &'static Definition;
 
-    /// At which levels it limits a result, the usual one first.
+    /// The levels at which it limits a result, the usual level first.
     fn levels(&self) -> &'static [Level] {
         self.definition().levels
     }
 
-    /// What it means, in one sentence without figures.
+    /// Its meaning, in one sentence without figures.
     fn meaning(&self) -> &'static str {
         self.definition().meaning
     }
@@ -40,7 +39,7 @@ pub trait Declared {
     }
 }
 
-/// A finding about everything, at the usual level of its id and with its remedy.
+/// A finding about the whole study, with the usual level and the remedy of its id.
 #[must_use]
 pub fn new_finding(id: FindingId, message: impl Into<String>) -> Finding {
     let Definition { levels, remedy, .. } = id.definition();
@@ -61,18 +60,18 @@ pub(super) struct FindingRule {
     pub(super) condition: Condition,
 }
 
-/// Where findings are looked for.
+/// The part of a study that a rule examines.
 pub(super) enum Condition {
-    /// In slices of one subject under one load, of which there is one at least.
+    /// The slices of one subject under one load, if there are any.
     Subject(fn(&SubjectContext) -> Vec<Finding>),
-    /// The same, and in connections that are only held.
+    /// As `Subject`, and connections that are only held.
     Connections(fn(&SubjectContext) -> Vec<Finding>),
-    /// Under one subject and load, whatever was measured.
+    /// One subject under one load, even without any slice.
     Pair(fn(&SubjectContext) -> Vec<Finding>),
-    /// Under one load that sends something.
+    /// One load that sends something.
     Load(fn(&OfferContext) -> Vec<Finding>),
     Study(fn(&WholeStudy) -> Vec<Finding>),
-    /// In a comparison: the verdict finds it.
+    /// One comparison, when it is judged.
     Verdict,
 }
 
@@ -84,7 +83,7 @@ pub(super) struct SubjectContext<'a> {
 }
 
 impl SubjectContext<'_> {
-    /// Those of whole slices: a failure counts wherever in its slice a request began.
+    /// The outcomes of whole slices: failures count in their discarded parts, too.
     pub(super) fn outcomes(&self) -> Outcomes {
         let mut outcomes = self.view.sums.outcomes.clone();
         outcomes.merge(&self.view.sums.discarded);
@@ -109,8 +108,8 @@ pub(super) struct WholeStudy<'a> {
     pub(super) ceilings: &'a [Ceiling],
 }
 
-/// Declares the rule of a module: where it looks, then each finding by its id, levels,
-/// meaning and remedy; and `finding`, which makes one if there is one id only.
+/// Declares the rule of a module: its condition, then each finding by its id, levels, meaning and
+/// remedy. With a single id, it also declares `finding`, which makes a finding of that id.
 macro_rules! rule {
     (in $scope:ident |$context:ident| $found:expr; $($definition:tt)*) => {
         rule!(@ $scope(|$context| Vec::from_iter($found)); $($definition)*);

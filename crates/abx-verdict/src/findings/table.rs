@@ -4,7 +4,7 @@ use crate::findings::rule::{Declared, Definition, FindingRule};
 use crate::findings::{limits, machine, network, open_loop, responses, slices, study};
 use abx_evidence::{FindingId, Level};
 
-/// The rules of these modules, each with its folder.
+/// The rules of these modules, by folder.
 macro_rules! rules {
     ($($folder:ident: $($module:ident)+;)+) => { &[$($($folder::$module::RULE),+),+] };
 }
@@ -34,7 +34,7 @@ pub(super) const RULES: &[FindingRule] = rules! {
     study: memory_unknown;
 };
 
-/// That of an id that another version wrote.
+/// The definition of an id that another version wrote.
 const UNKNOWN: Definition = Definition {
     id: FindingId::Other(String::new()),
     levels: &[Level::Note, Level::Bound, Level::Void],

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::findings::rule::Declared;
 use abx_evidence::{Finding, Level};
 
-/// Something with what limits it, as long as the list of findings is not whole.
+/// Something with the findings that limit it, before the list of all findings is complete.
 #[derive(Debug)]
 pub struct Limited<T> {
     pub of: T,
@@ -49,24 +49,21 @@ impl Validity {
         Validity { status, findings }
     }
 
-    /// The findings with these numbers, counted from 0; what has none is left out.
+    /// The findings with these numbers, counted from 0. Unknown numbers are skipped.
     pub fn numbered<'a>(&'a self, numbers: &'a [usize]) -> impl Iterator<Item = &'a Finding> {
         numbers
             .iter()
             .filter_map(|number| self.findings.get(*number))
     }
 
-    /// The numbers of these findings; those that are not in the list come back.
+    /// The numbers of these findings, and the findings that are not in the list.
     pub fn numbers(&self, findings: Vec<Finding>) -> (Vec<usize>, Vec<Finding>) {
         check_levels(&findings);
         let mut numbers = Vec::new();
         let mut others = Vec::new();
         for finding in findings {
-            match self
-                .findings
-                .iter()
-                .position(|this_finding| *this_finding == finding)
-            {
+            let mut known = self.findings.iter();
+            match known.position(|known| *known == finding) {
                 Some(number) => numbers.push(number),
                 None => others.push(finding),
             }
@@ -75,7 +72,7 @@ impl Validity {
     }
 }
 
-/// Each id declares at which levels it may be.
+/// Checks that each id declares the level of its finding.
 fn check_levels(findings: &[Finding]) {
     for finding in findings {
         let is_declared = finding.id.levels().contains(&finding.level);
@@ -91,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_worst_finding_gives_the_status() {
-        // Method: notes alone, then a bound, then a void added.
+        // Method: no finding, a note, a note and a bound, and one of each level.
         let finding = |level| new_finding(FindingId::Other("x".to_owned()), "m").at(level);
         assert_eq!(Validity::of(vec![]).status, Status::Valid);
         assert_eq!(
@@ -113,7 +110,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "steal at Void")]
     fn a_level_that_its_id_does_not_declare_is_a_mistake() {
-        // Method: a finding of a known id at a level that its rule has not.
+        // Method: a finding of a known id at a level that its rule does not declare.
         let finding = new_finding(FindingId::Steal, "m").at(Level::Void);
         let _ = Validity::of(vec![finding]);
     }

@@ -1,4 +1,4 @@
-//! The highest rate at which each subject keeps to an objective, from the rates that each
+//! The highest rate at which each subject meets an objective, from the rates that each
 //! block offered. Blocks may have offered different rates.
 
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ pub struct Capacity {
 /// Loads that differ only in their rate and have the same objective.
 pub(crate) struct RateGrid<'a> {
     pub(crate) objective: &'a Objective,
-    /// What the loads have in common of their names.
+    /// The common part of the loads' names.
     pub(crate) name: String,
     loads: Vec<&'a OfferView<'a>>,
 }
@@ -89,11 +89,11 @@ pub(crate) fn grids<'a>(study: &'a StudyView<'a>) -> Vec<RateGrid<'a>> {
 /// Every subject's capacity by every objective.
 pub(crate) fn capacities(study: &StudyView) -> Vec<Capacity> {
     let grids = grids(study);
-    let each = grids.iter().flat_map(|grid| {
+    let capacities = grids.iter().flat_map(|grid| {
         let names = grid.subjects();
         names.filter_map(|subject| grid.capacity(subject))
     });
-    each.collect()
+    capacities.collect()
 }
 
 fn rate(view: &OfferView) -> f64 {
@@ -107,26 +107,25 @@ impl<'a> RateGrid<'a> {
         views.map(|view| view.subject)
     }
 
-    /// The rates that each block offered, upwards, with the share of what is allowed that a
-    /// subject used at each of them.
+    /// The rates that each block offered, in ascending order, with the share of what the objective
+    /// allows that a subject used at each of them.
     fn usage(&self, subject: &str) -> Option<Vec<Vec<RateUsage>>> {
         let mut blocks: BTreeMap<u32, Vec<RateUsage>> = BTreeMap::new();
         for load in &self.loads {
             for block in &load.subject(subject)?.blocks {
                 let at = rate(load);
                 let usage = usage(self.objective, block.part, subject)?;
-                let of_block = blocks.entry(block.block.index).or_default();
-                of_block.push(RateUsage { at, usage });
+                let rates = blocks.entry(block.block.index).or_default();
+                rates.push(RateUsage { at, usage });
             }
         }
         Some(blocks.into_values().collect())
     }
 
-    /// The capacity of a subject in each block; `None` where it has none in some block.
+    /// The capacity of a subject in each block; `None` if some block has none.
     pub(crate) fn in_blocks(&self, subject: &str) -> Option<Vec<BlockCapacity>> {
-        let each = self.usage(subject)?;
-        let each = each.iter().map(|rates| block_capacity(rates));
-        each.collect()
+        let usage = self.usage(subject)?;
+        usage.iter().map(|rates| block_capacity(rates)).collect()
     }
 
     fn capacity(&self, subject: &str) -> Option<Capacity> {
@@ -138,14 +137,8 @@ impl<'a> RateGrid<'a> {
             Ok(estimate) => of_blocks(estimate),
         };
         let brackets: Vec<RateBracket> = usage.iter().map(|rates| bracket(rates)).collect();
-        let held: Option<Vec<f64>> = brackets
-            .iter()
-            .map(|rate_bracket| rate_bracket.held)
-            .collect();
-        let missed: Option<Vec<f64>> = brackets
-            .iter()
-            .map(|rate_bracket| rate_bracket.missed)
-            .collect();
+        let held: Option<Vec<f64>> = brackets.iter().map(|bracket| bracket.held).collect();
+        let missed: Option<Vec<f64>> = brackets.iter().map(|bracket| bracket.missed).collect();
         Some(Capacity {
             subject: subject.to_owned(),
             objective: self.objective.clone(),
@@ -165,7 +158,7 @@ impl<'a> RateGrid<'a> {
         names.collect()
     }
 
-    /// Whether later blocks leave all of it out.
+    /// Whether later blocks leave out all of its loads.
     pub(crate) fn is_settled(&self) -> bool {
         let mut loads = self.loads.iter();
         loads.all(|view| view.load.is_settled())
@@ -177,17 +170,17 @@ impl<'a> RateGrid<'a> {
         load.map_or_else(Vec::new, |load| study.pairs_under(load))
     }
 
-    /// The capacity of each subject in each block; what is beyond the grid is a finding, see
-    /// [`RateGrid::beyond`].
+    /// The capacity of each subject in each block. [`RateGrid::beyond`] reports capacities beyond
+    /// the grid.
     pub(crate) fn values(&self) -> Values<'a> {
-        Values::each(self.subjects().map(|subject| {
-            let block_capacities = self.in_blocks(subject).unwrap_or_default();
-            let value = |block_capacity: &BlockCapacity| Some(exact(block_capacity.rate()));
-            (subject, block_capacities.iter().map(value).collect())
+        Values::by_subject(self.subjects().map(|subject| {
+            let blocks = self.in_blocks(subject).unwrap_or_default();
+            let value = |block: &BlockCapacity| Some(exact(block.rate()));
+            (subject, blocks.iter().map(value).collect())
         }))
     }
 
-    /// Says when blocks offered each rate for less time than a queue takes to grow.
+    /// Reports that blocks offered each rate for less time than a queue takes to grow.
     /// Source: docs/explain/statistics/curves.md, "Capacity".
     pub(crate) fn short(&self) -> Option<Finding> {
         let limits = self.objective.goals().iter().filter_map(|goal| match goal {
@@ -205,24 +198,17 @@ impl<'a> RateGrid<'a> {
             .then(|| short_for_capacity(&self.name, offered_s, limit_s))
     }
 
-    /// What it means for a comparison that a capacity lies beyond the rates
-    /// that were tried: when only the larger one is above, and only the smaller
-    /// one below, the direction stands.
+    /// Reports that a capacity lies beyond the rates that were tried. The direction of a comparison
+    /// stands if only the larger capacity lies above them, or only the smaller one below.
     pub(crate) fn beyond(&self, [smaller, larger]: [&str; 2]) -> Option<Finding> {
-        let ends = |subject: &str| {
-            let block_capacities = self.in_blocks(subject).unwrap_or_default();
-            let is_above = |block_capacity: &BlockCapacity| {
-                matches!(block_capacity, BlockCapacity::AtLeast(_))
-            };
-            let is_below =
-                |block_capacity: &BlockCapacity| matches!(block_capacity, BlockCapacity::AtMost(_));
-            (
-                block_capacities.iter().any(is_above),
-                block_capacities.iter().any(is_below),
-            )
+        let sides = |subject: &str| {
+            let blocks = self.in_blocks(subject).unwrap_or_default();
+            let is_above = |block: &BlockCapacity| matches!(block, BlockCapacity::AtLeast(_));
+            let is_below = |block: &BlockCapacity| matches!(block, BlockCapacity::AtMost(_));
+            (blocks.iter().any(is_above), blocks.iter().any(is_below))
         };
-        let (smaller_above, smaller_below) = ends(smaller);
-        let (larger_above, larger_below) = ends(larger);
+        let (smaller_above, smaller_below) = sides(smaller);
+        let (larger_above, larger_below) = sides(larger);
         let level = if smaller_above || larger_below {
             Level::Void
         } else if smaller_below || larger_above {
@@ -237,7 +223,7 @@ impl<'a> RateGrid<'a> {
             (larger_below, larger, "below"),
         ]
         .into_iter()
-        .filter_map(|(is_so, who, side)| is_so.then_some((who, side)))
+        .filter_map(|(is_beyond, who, side)| is_beyond.then_some((who, side)))
         .collect();
         let texts: Vec<String> = beyond
             .iter()
@@ -260,7 +246,7 @@ impl<'a> RateGrid<'a> {
     }
 }
 
-/// A capacity with the ends of its interval, each where it is known.
+/// A capacity and the lower and upper end of its interval, each if it is known.
 type Ends = (Option<f64>, Option<f64>, Option<f64>);
 
 fn of_blocks(estimate: CapacityEstimate) -> Ends {
@@ -285,8 +271,8 @@ fn of_one_block(block: &BlockCapacity) -> Ends {
     }
 }
 
-/// So many times the limit a block has to offer a rate for, that the capacity is off by
-/// less than 1 % in simulation.
+/// The shortest time for which a block must offer a rate, in multiples of the limit. At this time
+/// the error of the capacity is below 1 % in simulation.
 const LIMITS_MIN: f64 = 800.0;
 
 /// The share of what an objective allows that a subject used under one load of a block.
@@ -320,43 +306,45 @@ struct RateUsage {
 }
 
 fn block_capacity(rates: &[RateUsage]) -> Option<BlockCapacity> {
-    let found_block_capacities = block_capacities(&positions(rates), 1.0).ok()?;
-    found_block_capacities.into_iter().next()
+    let blocks = block_capacities(&positions(rates), 1.0).ok()?;
+    blocks.into_iter().next()
 }
 
 fn bracket(rates: &[RateUsage]) -> RateBracket {
-    let rate_brackets = block_brackets(&positions(rates), 1.0).unwrap_or_default();
-    rate_brackets.into_iter().next().unwrap_or_default()
+    let blocks = block_brackets(&positions(rates), 1.0).unwrap_or_default();
+    blocks.into_iter().next().unwrap_or_default()
 }
 
+/// The positions of a single block.
+
 fn positions(rates: &[RateUsage]) -> Vec<Position<'_>> {
-    let each = rates.iter().map(|RateUsage { at, usage }| Position {
+    let positions = rates.iter().map(|RateUsage { at, usage }| Position {
         at: *at,
         blocks: std::slice::from_ref(usage),
     });
-    each.collect()
+    positions.collect()
 }
 
-/// Between which of the rates that one block offered a subject passed its objective. `parts`
-/// are the rates in requests per second, in any order, with what the block measured there.
+/// The rates of one block between which a subject passed its objective. `parts` are the rates in
+/// requests per second, in any order, with what the block measured at each.
 #[must_use]
 pub fn rate_bracket(
     objective: &Objective,
     parts: &[(f64, &BlockLoad)],
     subject: &str,
 ) -> RateBracket {
-    let each = parts.iter().filter_map(|(at, part)| {
+    let rates = parts.iter().filter_map(|(at, part)| {
         let usage = usage(objective, part, subject)?;
         Some(RateUsage { at: *at, usage })
     });
-    let mut rates: Vec<RateUsage> = each.collect();
-    rates.sort_by(|rate_usage, other| rate_usage.at.total_cmp(&other.at));
+    let mut rates: Vec<RateUsage> = rates.collect();
+    rates.sort_by(|rate, other| rate.at.total_cmp(&other.at));
     bracket(&rates)
 }
 
-/// A typical capacity of each subject, in requests per second, by the loads of one grid: the
-/// median over the blocks in which the subject met and missed its objective. A subject without
-/// such a block is left out.
+/// A typical capacity of each subject in one grid, in requests per second: the median over the
+/// blocks in which the subject met and missed its objective. A subject without such a block is
+/// left out.
 #[must_use]
 pub fn median_capacities(study: &Measured, name_of_grid: &str) -> Vec<f64> {
     let view = StudyView::of(study);
@@ -368,9 +356,9 @@ pub fn median_capacities(study: &Measured, name_of_grid: &str) -> Vec<f64> {
         BlockCapacity::Within(rate) => Some(rate),
         BlockCapacity::AtLeast(_) | BlockCapacity::AtMost(_) => None,
     };
-    let each = grid.subjects().filter_map(|subject| {
+    let medians = grid.subjects().filter_map(|subject| {
         let blocks = grid.in_blocks(subject)?;
         median(blocks.into_iter().filter_map(within))
     });
-    each.collect()
+    medians.collect()
 }

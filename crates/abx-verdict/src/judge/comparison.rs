@@ -88,14 +88,14 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The ratio and its interval, where it has one.
+    /// The ratio and the ends of its interval, if it has one.
     #[must_use]
     pub fn bounds(&self) -> Option<[f64; 3]> {
         Some([self.ratio?, self.low?, self.high?])
     }
 
-    /// The ratio, even if blocks are too few for an interval: the mean of theirs, if
-    /// each has one.
+    /// The ratio, even if there are too few blocks for an interval: then the geometric mean of
+    /// their ratios, if each has one.
     #[must_use]
     pub fn plain_ratio(&self) -> Option<f64> {
         let logs: Option<Vec<f64>> = self
@@ -108,23 +108,23 @@ impl Comparison {
         self.ratio.or_else(mean)
     }
 
-    /// What is read without the disturbed rounds, where its ratio lies outside the interval
-    /// of all rounds: then disturbances did not hit both alike.
+    /// The result without the disturbed rounds, if its ratio lies outside the interval of all
+    /// rounds: then disturbances did not affect both subjects alike.
     #[must_use]
     pub fn shifted(&self) -> Option<&Undisturbed> {
         let [_, low, high] = self.bounds()?;
-        let other = self.undisturbed.as_ref();
-        other.filter(|other| !(low..=high).contains(&other.bounds.ratio))
+        let undisturbed = self.undisturbed.as_ref();
+        undisturbed.filter(|undisturbed| !(low..=high).contains(&undisturbed.bounds.ratio))
     }
 
-    /// What limits it; `validity` is that of its record.
+    /// The findings that limit it; `validity` is that of its record.
     pub fn limits<'a>(&'a self, validity: &'a Validity) -> impl Iterator<Item = &'a Finding> {
         validity.numbered(&self.findings).chain(&self.own_findings)
     }
 }
 
 impl Limited<Comparison> {
-    /// The comparison with its findings by number.
+    /// The comparison with numbers in place of its findings.
     pub(crate) fn numbered(self, validity: &Validity) -> Comparison {
         let (findings, own_findings) = validity.numbers(self.findings);
         Comparison {

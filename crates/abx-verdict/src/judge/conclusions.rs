@@ -1,4 +1,4 @@
-//! All that is concluded from a study.
+//! All conclusions from a study.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,13 +67,13 @@ pub struct Conclusions {
 }
 
 impl Conclusions {
-    /// The comparisons that the study was made for.
+    /// The primary comparisons.
     pub fn primary(&self) -> impl Iterator<Item = &Comparison> {
         let comparisons = self.comparisons.iter();
         comparisons.filter(|comparison| comparison.role == Role::Primary)
     }
 
-    /// What was measured of each subject under one load.
+    /// The summaries of one load, by subject.
     pub fn under<'a>(&'a self, load: &'a str) -> impl Iterator<Item = &'a Summary> + Clone {
         self.summaries
             .iter()

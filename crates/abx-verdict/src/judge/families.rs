@@ -1,4 +1,4 @@
-//! How many families of claims a study has, and how often any of them is wrong.
+//! The number of families of claims that a study has, and how often any of them is false.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub struct Families {
 }
 
 impl Families {
-    /// Those of a study.
+    /// The families of a study.
     pub(crate) fn of(
         comparisons: &[Comparison],
         rankings: &[Ranking],
@@ -41,22 +41,19 @@ impl Families {
         let claims = primary.chain(ranked);
         let claims = claims.filter(|comparison| comparison.verdict != Verdict::Invalid);
         let loads: BTreeSet<&str> = claims.map(|comparison| comparison.load.as_str()).collect();
-        let faults: BTreeSet<&str> = lost
-            .iter()
-            .map(|lost_difference| lost_difference.fault.as_str())
-            .collect();
+        let faults: BTreeSet<&str> = lost.iter().map(|lost| lost.fault.as_str()).collect();
         Families::with(loads.len() + faults.len())
     }
 
-    /// So many of them.
+    /// The error of this number of families.
     #[must_use]
     pub fn with(count: usize) -> Families {
-        let each = 1.0 - Confidence::PRINTED.share();
-        let number = count as f64;
+        let error = 1.0 - Confidence::PRINTED.share();
+        let families = count as f64;
         Families {
             count,
-            false_if_independent: 1.0 - (1.0 - each).powf(number),
-            false_at_most: (each * number).min(1.0),
+            false_if_independent: 1.0 - (1.0 - error).powf(families),
+            false_at_most: (error * families).min(1.0),
         }
     }
 }

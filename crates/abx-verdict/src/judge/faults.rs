@@ -1,5 +1,5 @@
-//! What faults cost each subject, and by how much one loses more than another. How fast
-//! they recover is compared as ratios, see [`plan`](super::comparing::plan).
+//! The cost of faults to each subject, and how many more requests one loses than another.
+//! Recovery times are compared as ratios, see [`plan`](super::comparing::plan).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,12 +80,12 @@ pub struct LostDifference {
 }
 
 impl MeanInterval {
-    /// Of what blocks gave; `None` without any.
+    /// The mean of one value per block; `None` without a block.
     pub(crate) fn of(values: &[f64]) -> Option<MeanInterval> {
         MeanInterval::at(values, Confidence::COMPUTED)
     }
 
-    /// The same at another confidence.
+    /// As [`MeanInterval::of`], at another confidence.
     pub(crate) fn at(values: &[f64], confidence: Confidence) -> Option<MeanInterval> {
         if let [only] = values {
             return Some(MeanInterval {
@@ -104,14 +104,15 @@ impl MeanInterval {
     }
 }
 
-/// What every fault cost every subject.
+/// The effect of every fault on every subject.
 pub(crate) fn fault_summaries(study: &Measured) -> Vec<FaultSummary> {
-    let each = FaultView::all(study).flat_map(|view| {
-        let subjects = study.subjects.iter();
-        let everything = subjects.map(|subject| summary(&view, &subject.name));
-        everything.collect::<Vec<_>>()
-    });
-    each.collect()
+    let mut summaries = Vec::new();
+    for view in FaultView::all(study) {
+        for subject in &study.subjects {
+            summaries.push(summary(&view, &subject.name));
+        }
+    }
+    summaries
 }
 
 fn summary<'a>(view: &FaultView<'a>, subject: &'a str) -> FaultSummary {
@@ -140,23 +141,22 @@ fn summary<'a>(view: &FaultView<'a>, subject: &'a str) -> FaultSummary {
     }
 }
 
-/// Those of these pairs with a recovery of either side that was seen in some block: else there
-/// is nothing to compare.
-pub(crate) fn seen<'a>(values: &Values, pairs: Vec<[&'a str; 2]>) -> Vec<[&'a str; 2]> {
+/// The pairs in which the recovery of either subject was seen in some block; the others cannot be
+/// compared.
+pub(crate) fn seen<'a>(values: &Values, mut pairs: Vec<[&'a str; 2]>) -> Vec<[&'a str; 2]> {
     let is_seen = |name: &&str| values.count(name, Known::Exactly) > 0;
-    let seen = pairs.into_iter().filter(|pair| pair.iter().any(is_seen));
-    seen.collect()
+    pairs.retain(|pair| pair.iter().any(is_seen));
+    pairs
 }
 
-/// How long each subject took to recover, in seconds: a number for each block, `None` where
-/// it did not.
+/// The recovery time of each subject in each block, in seconds; `None` if it did not recover.
 pub(crate) fn recoveries<'a>(view: &FaultView<'a>) -> Values<'a> {
     let subjects = view
         .study
         .subjects
         .iter()
         .map(|subject| subject.name.as_str());
-    Values::each(subjects.map(|subject| {
+    Values::by_subject(subjects.map(|subject| {
         let value = |toll: FaultToll| {
             Some(BlockValue {
                 amount: toll.recovery.s()?,
@@ -171,7 +171,7 @@ pub(crate) fn recoveries<'a>(view: &FaultView<'a>) -> Values<'a> {
     }))
 }
 
-/// Which of two loses more, for every requested pair.
+/// How many more requests the subject of every requested pair loses than its baseline.
 pub(crate) fn lost_differences(study: &Measured) -> Vec<LostDifference> {
     FaultView::all(study)
         .flat_map(|view| differences(&view))
@@ -183,40 +183,42 @@ fn differences(view: &FaultView) -> Vec<LostDifference> {
     let name = &view.fault.name;
     let pairs = study.pairs_of_fault(name);
     let lost = |subject: &str| -> Option<Vec<f64>> {
-        let known = study.subject(subject)?;
-        let tolls = view.tolls(&known.name).into_iter();
+        let record = study.subject(subject)?;
+        let tolls = view.tolls(&record.name).into_iter();
         tolls.map(|toll| Some(toll?.lost as f64)).collect()
     };
-    let each = pairs.into_iter().filter_map(|pair| {
+    let means = pairs.into_iter().filter_map(|pair| {
         let [subject, baseline] = pair.map(lost);
-        let pairs = subject?.into_iter().zip(baseline?);
-        let less: Vec<f64> = pairs
+        let blocks = subject?.into_iter().zip(baseline?);
+        let differences: Vec<f64> = blocks
             .map(|(subject, baseline)| subject - baseline)
             .collect();
-        Some((pair, PairedMean::of(&less).ok()?))
+        Some((pair, PairedMean::of(&differences).ok()?))
     });
-    let pairs: Vec<([&str; 2], PairedMean)> = each.collect();
-    let family = ClaimFamily::alone(pairs.len()).ordered(study.is_ordered());
-    let p_values: Vec<f64> = pairs.iter().map(|(_, mean)| mean.p_value()).collect();
-    let held_to = family.held_to(&p_values);
-    let judged = pairs.into_iter().zip(held_to);
-    judged
+    let means: Vec<([&str; 2], PairedMean)> = means.collect();
+    let family = ClaimFamily::alone(means.len()).ordered(study.is_ordered());
+    let p_values: Vec<f64> = means.iter().map(|(_, mean)| mean.p_value()).collect();
+    let claims = means.into_iter().zip(family.held_to(&p_values));
+    claims
         .map(|(([subject, baseline], mean), (required, _))| {
-            let shown = mean.interval(Confidence::COMPUTED);
+            let interval = mean.interval(Confidence::COMPUTED);
             let too_few_blocks = mean.blocks() < required.blocks;
-            let claims = required.direction.filter(|_| !too_few_blocks);
+            let verdict = match required.direction {
+                Some(confidence) if !too_few_blocks => direction(&mean.interval(confidence)),
+                _ => Verdict::Inconclusive,
+            };
             LostDifference {
                 fault: name.clone(),
                 subject: subject.to_owned(),
                 baseline: baseline.to_owned(),
                 requests: MeanInterval {
-                    mean: shown.center,
-                    low: Some(shown.low),
-                    high: Some(shown.high),
+                    mean: interval.center,
+                    low: Some(interval.low),
+                    high: Some(interval.high),
                 },
                 confidence: Confidence::PRINTED.share(),
                 blocks: mean.blocks(),
-                verdict: claims.map_or(Verdict::Inconclusive, |it| direction(&mean.interval(it))),
+                verdict,
                 too_few_blocks,
             }
         })

@@ -1,4 +1,4 @@
-//! What is compared.
+//! The metrics by which subjects are compared.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,12 +62,12 @@ pub enum Metric {
     StepP99,
 }
 
-/// What a number of a metric means for a subject.
+/// The meaning of a metric for a subject: whether more is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sense {
     Speed,
     Time,
-    /// It is what the subject needs: less is less.
+    /// Something that the subject needs; a difference is called less or more.
     Cost,
 }
 
@@ -75,7 +75,7 @@ pub enum Sense {
 const BEYOND_MIN: f64 = 100.0;
 
 impl Metric {
-    /// All of them, in the order in which they are printed.
+    /// All metrics, in the order in which they are printed.
     pub const ALL: [Metric; 23] = [
         Metric::Throughput,
         Metric::ResponseP50,
@@ -102,7 +102,7 @@ impl Metric {
         Metric::StepP99,
     ];
 
-    /// What is compared of each step of a scenario.
+    /// The metrics of each step of a scenario.
     pub const STEP: [Metric; 2] = [Metric::StepP50, Metric::StepP99];
 
     /// The quantiles of response times, the highest last.
@@ -113,7 +113,7 @@ impl Metric {
         Metric::ResponseP999,
     ];
 
-    /// What more of it means.
+    /// The meaning of a higher value.
     #[must_use]
     pub fn sense(self) -> Sense {
         match self {
@@ -142,8 +142,8 @@ impl Metric {
         }
     }
 
-    /// The share of requests, of a load or a step, that a quantile of response times stands
-    /// for; `None` for what is no such quantile.
+    /// The share of requests, of a load or a step, that do not exceed a quantile of response
+    /// times; `None` for other metrics.
     #[must_use]
     pub fn quantile(self) -> Option<f64> {
         match self {
@@ -155,7 +155,7 @@ impl Metric {
         }
     }
 
-    /// How many requests a block must hold for it: at least 100 beyond a
+    /// The number of requests that a block needs for it: at least 100 beyond a
     /// quantile. Source: docs/explain/statistics/response-times.md, "Response times".
     #[must_use]
     pub fn requests_min(self) -> u64 {
@@ -163,20 +163,19 @@ impl Metric {
             .map_or(1, |share| (BEYOND_MIN / (1.0 - share)).round() as u64)
     }
 
-    /// Whether it is counted and not measured: neither the machine nor the generator makes
-    /// it more or less.
+    /// Whether it is counted and not measured: neither the machine nor the generator changes it.
     #[must_use]
     pub fn is_counted(self) -> bool {
         self == Metric::WireBytes
     }
 
-    /// Whether it is of a subject's start and of no load.
+    /// Whether it describes a subject's start and belongs to no load.
     #[must_use]
     pub fn is_of_a_start(self) -> bool {
         self == Metric::ReadyTime
     }
 
-    /// Whether it is of one step of a scenario, which is named beside it.
+    /// Whether it belongs to one step of a scenario.
     #[must_use]
     pub fn is_of_a_step(self) -> bool {
         Metric::STEP.contains(&self)
@@ -235,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_quantile_needs_a_hundred_requests_beyond_it() {
-        // Method: the numbers of the design for p99 and p99.9, and the others by hand.
+        // Method: by hand, for p50 to p99.9.
         let needed = Metric::RESPONSE.map(Metric::requests_min);
         assert_eq!(needed, [200, 1_000, 10_000, 100_000]);
         assert_eq!(Metric::Throughput.requests_min(), 1);

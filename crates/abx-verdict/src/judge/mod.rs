@@ -45,32 +45,32 @@ use abx_stats::paired::PairedMean;
 use abx_stats::stop::{blocks_for_verdict, blocks_needed, wanted_half_width};
 use abx_stats::student::Confidence;
 
-/// Concludes all that can be concluded. Pure, and it takes no part of an earlier
-/// judgement: the same study gives the same conclusions at any later time.
+/// Draws all conclusions from a study. A pure function that reads no earlier conclusions: the
+/// same study gives the same conclusions at any later time.
 #[must_use]
 pub fn judge(study: &Measured) -> Conclusions {
     let study = &StudyView::of(study);
     let summaries = summaries(study);
     let ceilings = ceilings(study);
-    let mut found_findings = findings(study, &summaries, &ceilings);
-    let plan = ComparisonPlan::of(study, &found_findings);
-    found_findings.extend(plan.fallbacks);
-    let comparisons = responses(study, plan.questions, &found_findings);
-    found_findings.extend(plan.findings);
+    let mut study_findings = findings(study, &summaries, &ceilings);
+    let plan = ComparisonPlan::of(study, &study_findings);
+    study_findings.extend(plan.fallbacks);
+    let comparisons = compare(study, plan.questions, &study_findings);
+    study_findings.extend(plan.findings);
     if !study.study.is_comparison() {
-        remedy_as_run(&mut found_findings);
+        remedy_as_run(&mut study_findings);
     }
-    let mut findings = found_findings.clone();
+    let mut findings = study_findings.clone();
     add(
         &mut findings,
         comparisons.iter().flat_map(|limited| &limited.findings),
     );
     let validity = Validity::of(findings);
-    let numbered = comparisons
+    let comparisons: Vec<Comparison> = comparisons
         .into_iter()
-        .map(|limited| limited.numbered(&validity));
-    let comparisons: Vec<Comparison> = numbered.collect();
-    let rankings = rankings(study, &comparisons, &found_findings, &validity);
+        .map(|limited| limited.numbered(&validity))
+        .collect();
+    let rankings = rankings(study, &comparisons, &study_findings, &validity);
     let lost_to_faults = lost_differences(study.study);
     Conclusions {
         scope: Scope::of(study.study),
@@ -92,7 +92,7 @@ pub fn judge(study: &Measured) -> Conclusions {
     }
 }
 
-/// Adds those findings that are not there yet.
+/// Adds the findings that the list does not contain yet.
 fn add<'a>(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = &'a Finding>) {
     for finding in more {
         if !findings.contains(finding) {
@@ -101,8 +101,8 @@ fn add<'a>(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = &'a Findi
     }
 }
 
-/// Whether subjects failed so that no primary comparison of the study can become valid:
-/// more blocks would not help.
+/// Whether subjects failed in such a way that no primary comparison of the study can become
+/// valid, so that more blocks would not help.
 #[must_use]
 pub fn is_hopeless(conclusions: &Conclusions) -> bool {
     let has_failed = |finding: &Finding| {
@@ -119,16 +119,16 @@ pub fn is_hopeless(conclusions: &Conclusions) -> bool {
         && primary.all(|comparison| comparison.limits(validity).any(has_failed))
 }
 
-/// How many blocks more it takes, about, until every primary comparison is as precise as
-/// the margin requires, and there are enough for a verdict; `None` where there is none, or
-/// one without a spread to go by. Loads that are settled need none.
+/// About how many more blocks every primary comparison needs to be as precise as the margin
+/// requires and to have enough blocks for a verdict. Settled loads need none. `None` if there is
+/// no primary comparison, or if one has no spread to estimate from.
 #[must_use]
 pub fn blocks_until_precise(study: &Measured) -> Option<u32> {
     let fewest = blocks_for_verdict(study.is_ordered());
     let study = &StudyView::of(study);
     let margin = study.margin();
-    let more = |logs: Vec<f64>| {
-        let mean = PairedMean::of(&logs).ok()?;
+    let blocks_more = |log_ratios: Vec<f64>| {
+        let mean = PairedMean::of(&log_ratios).ok()?;
         let (blocks, half_width) = (mean.blocks(), mean.half_width(Confidence::COMPUTED));
         let missing = fewest.saturating_sub(blocks) as u32;
         Some(if half_width <= wanted_half_width(margin) {
@@ -138,16 +138,16 @@ pub fn blocks_until_precise(study: &Measured) -> Option<u32> {
         })
     };
     let plan = ComparisonPlan::of(study, &[]);
-    let logs = plan
+    let open = plan
         .primary(study)
         .into_iter()
         .flat_map(PrimaryFamily::open);
-    let each: Option<Vec<u32>> = logs.map(more).collect();
-    each?.into_iter().max()
+    let blocks: Option<Vec<u32>> = open.map(blocks_more).collect();
+    blocks?.into_iter().max()
 }
 
 /// All comparisons, the primary ones first.
-fn responses(
+fn compare(
     study: &StudyView,
     questions: Vec<Question>,
     findings: &[Finding],
@@ -161,7 +161,7 @@ fn responses(
     let mut comparisons: Vec<Limited<Comparison>> = questions
         .into_iter()
         .flat_map(|question| {
-            let together = question.family(study);
+            let claims = question.family(study);
             let limit = match &question.compared_under {
                 ComparedUnder::Load(view) => limits.get(view.load.name.as_str()),
                 ComparedUnder::Grid(_) | ComparedUnder::Starts | ComparedUnder::Fault(_) => None,
@@ -173,9 +173,9 @@ fn responses(
                 step: question.step,
                 values: question.values,
                 limit: limit.unwrap_or(&none),
-                found: findings,
+                study_findings: findings,
             };
-            family.compare(&question.pairs, together)
+            family.compare(&question.pairs, claims)
         })
         .collect();
     comparisons.sort_by_key(|limited| limited.of.role != Role::Primary);

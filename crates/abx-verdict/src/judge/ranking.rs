@@ -1,5 +1,5 @@
-//! Several subjects in order, as far as the blocks hold one: each has the
-//! places that it may have, from the best to the worst.
+//! Rankings: the range of places that each of several subjects may have, as far as the blocks
+//! decide their order.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -113,7 +113,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// As people write it: "2", or "2-4".
+    /// The place as "2", or the range as "2-4".
     #[must_use]
     pub fn text(&self) -> String {
         if self.best == self.worst {
@@ -127,10 +127,10 @@ impl Place {
 /// The ranking under each load, if there are more than two subjects. `findings` are those
 /// that limit pairs, `validity` has all findings of the study.
 ///
-/// Method: the pairs that the study requests have the verdicts that they have there. All
-/// others stand behind that gate, adjusted by Holm over them, with what the requested ones
-/// leave; see [`ClaimFamily::behind`]. The places of a subject are what certain pairs leave,
-/// and what follows from those: a subject above another is above all below that one. Source:
+/// Method: the requested pairs keep their verdicts. All other pairs are judged behind that gate,
+/// adjusted by Holm, with the error that the requested ones leave; see [`ClaimFamily::behind`].
+/// The places of a subject are those that remain possible given the certain pairs and what
+/// follows from them: a subject that is above another is above all that the other is above. Source:
 /// docs/explain/statistics/several-subjects.md, "Several subjects"; Mohd Idris and others, rank
 /// sets (2017).
 pub(crate) fn rankings(
@@ -139,16 +139,15 @@ pub(crate) fn rankings(
     findings: &[Finding],
     validity: &Validity,
 ) -> Vec<Ranking> {
-    let each = study
+    study
         .loads
         .iter()
-        .filter(|view| view.load.settings.objective.is_none());
-    each.filter_map(|view| rank(view, requested, findings, validity))
+        .filter(|view| view.load.settings.objective.is_none())
+        .filter_map(|view| rank(view, requested, findings, validity))
         .collect()
 }
 
-/// The ranking of those under a load that have not failed, and of which something can be
-/// claimed.
+/// The ranking of the subjects that have not failed and are not void.
 fn rank(
     view: &OfferView,
     requested: &[Comparison],
@@ -157,11 +156,11 @@ fn rank(
 ) -> Option<Ranking> {
     let load = view.load;
     let is_void = |name: &str| {
-        let mine = findings
+        let of_subject = findings
             .iter()
             .filter(|finding| finding.subject.as_deref() == Some(name));
-        let mut own_part = mine.filter(|finding| finding.touches(&load.name, [name; 2]));
-        own_part.any(|finding| finding.level == Level::Void && finding.limits == Limits::All)
+        let mut touching = of_subject.filter(|finding| finding.touches(&load.name, [name; 2]));
+        touching.any(|finding| finding.level == Level::Void && finding.limits == Limits::All)
     };
     let ranked = view.subjects.iter().filter(|subject| !subject.has_failed());
     let names: Vec<&str> = ranked
@@ -185,38 +184,33 @@ fn rank(
         step: None,
         values: Values::under(view, metric, Rounds::All),
         limit: &Bottleneck::of(view),
-        found: findings,
+        study_findings: findings,
     };
     let by_metric = requested
         .iter()
         .filter(|comparison| comparison.metric == metric);
-    let mut compared: Vec<Comparison> = by_metric.map(|comparison| (*comparison).clone()).collect();
-    let behind = behind(&names, &compared);
-    // Pairs requested by other metrics have their share of what may be wrong.
-    let sound = |comparison: &Comparison| comparison.verdict != Verdict::Invalid;
-    let share = match requested
+    let mut pairs: Vec<Comparison> = by_metric.map(|comparison| (*comparison).clone()).collect();
+    let behind = behind(&names, &pairs);
+    // Pairs that were requested by other metrics have their share of the error.
+    let claims = requested
         .iter()
-        .filter(|comparison| sound(comparison))
-        .count()
-    {
-        0 => 1.0,
-        total => {
-            compared
-                .iter()
-                .filter(|comparison| sound(comparison))
-                .count() as f64
-                / total as f64
-        }
+        .filter(|comparison| comparison.verdict != Verdict::Invalid);
+    let total = claims.clone().count();
+    let ranked = claims.filter(|comparison| comparison.metric == metric);
+    let share = if total == 0 {
+        1.0
+    } else {
+        ranked.count() as f64 / total as f64
     };
     let gate = ClaimFamily::gate(names.len() - 1).part(share);
-    let together = behind_gate(&compared, gate.ordered(view.study.is_ordered()));
-    let others = family.compare(&behind, together).into_iter();
-    compared.extend(others.map(|limited| limited.numbered(validity)));
+    let claims = behind_gate(&pairs, gate.ordered(view.study.is_ordered()));
+    let others = family.compare(&behind, claims).into_iter();
+    pairs.extend(others.map(|limited| limited.numbered(validity)));
     Some(Ranking {
         metric,
         load: load.name.clone(),
-        places: places(&in_order(&names, &family), &compared),
-        pairs: compared,
+        places: places(&in_order(&names, &family), &pairs),
+        pairs,
     })
 }
 
@@ -240,7 +234,7 @@ fn ranking_metric(view: &OfferView, ranked: &[&str], requested: &[&Comparison]) 
         let mut metrics = requested.iter().map(|comparison| comparison.metric);
         metrics.all(|metric| metric == Metric::ServerCpu)
     };
-    // Throughput shows nothing of those that kept up; a pair that is void has it all the same.
+    // Throughput shows nothing about subjects that kept up, but a void pair may have it as metric.
     if is_by_session_time(load) || (have_kept_up && !is_by(Metric::Throughput)) {
         primary_time(load)
     } else if !requested.is_empty() && are_all_by_cpu() {
@@ -250,7 +244,7 @@ fn ranking_metric(view: &OfferView, ranked: &[&str], requested: &[&Comparison]) 
     }
 }
 
-/// The pairs that were not requested, the later named beside the earlier.
+/// The pairs that were not requested: each subject compared with those named before it.
 fn behind<'a>(names: &[&'a str], requested: &[Comparison]) -> Vec<([&'a str; 2], Role)> {
     let is_requested = |pair: &[&str; 2]| {
         let is_of = |comparison: &Comparison, name| {
@@ -268,7 +262,7 @@ fn behind<'a>(names: &[&'a str], requested: &[Comparison]) -> Vec<([&'a str; 2],
     pairs
 }
 
-/// How the pairs behind the requested ones are judged.
+/// The claims of the pairs behind the requested ones.
 fn behind_gate(requested: &[Comparison], gate: ClaimFamily) -> ClaimFamily {
     let claims = requested
         .iter()
@@ -280,28 +274,27 @@ fn behind_gate(requested: &[Comparison], gate: ClaimFamily) -> ClaimFamily {
     gate.behind(standing, claims.len())
 }
 
-/// Subjects by the average of their logarithms, the best first; those without a
-/// number last.
+/// The subjects by their mean log values, the best first; subjects without a value last.
 fn in_order<'a>(names: &[&'a str], family: &ComparisonFamily) -> Vec<&'a str> {
-    // Sums over blocks that all have stand in the order of averages.
-    let each = names.iter().map(|name| family.values.of(name).len());
-    let blocks = each.min().unwrap_or_default();
+    // Sums have the order of means, because they are over the blocks that all subjects have.
+    let counts = names.iter().map(|name| family.values.of(name).len());
+    let blocks = counts.min().unwrap_or_default();
     let place = |name: &str| {
-        let numbers = family.values.of(name).iter().take(blocks);
-        let logs = numbers
-            .map(|number| number.map_or(f64::NEG_INFINITY, |block_value| block_value.amount.ln()));
-        let sum: f64 = logs.sum();
+        let values = family.values.of(name).iter().take(blocks);
+        let sum: f64 = values
+            .map(|value| value.map_or(f64::NEG_INFINITY, |value| value.amount.ln()))
+            .sum();
         match family.metric {
             Metric::Throughput => -sum,
             _ => sum,
         }
     };
     let mut order = names.to_vec();
-    order.sort_by(|text, other| place(text).total_cmp(&place(other)));
+    order.sort_by(|name, other| place(name).total_cmp(&place(other)));
     order
 }
 
-/// The better one of a pair, where that is certain.
+/// The better and the worse subject of a pair, if the direction is certain.
 fn better(pair: &Comparison) -> Option<(&str, &str)> {
     match pair.verdict {
         Verdict::Faster | Verdict::Less => Some((&pair.subject, &pair.baseline)),
@@ -312,13 +305,14 @@ fn better(pair: &Comparison) -> Option<(&str, &str)> {
 
 fn places(order: &[&str], pairs: &[Comparison]) -> Vec<Place> {
     let mut certain: Vec<(&str, &str)> = pairs.iter().filter_map(better).collect();
-    // A subject above another is above all below that one.
+    // A subject above another is above all that the other is above.
     for middle in order {
         let above = certain.iter().filter(|(_, worse)| worse == middle);
         let below = || certain.iter().filter(|(better, _)| better == middle);
-        let follows = above.flat_map(|(text, _)| below().map(|(_, other)| (*text, *other)));
-        let new = follows.filter(|(text, other)| text != other);
-        let new: Vec<_> = new.filter(|pair| !certain.contains(pair)).collect();
+        let follows = above.flat_map(|(better, _)| below().map(|(_, worse)| (*better, *worse)));
+        let new: Vec<_> = follows
+            .filter(|pair| pair.0 != pair.1 && !certain.contains(pair))
+            .collect();
         certain.extend(new);
     }
     let place = |subject: &&str| {

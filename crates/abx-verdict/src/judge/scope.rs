@@ -1,5 +1,5 @@
-//! What a study or run did not vary, read from its record: an interval holds for repeats
-//! with all of this as it was.
+//! The conditions that a study or run did not vary, from its record. Its intervals hold for
+//! repetitions under the same conditions.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -62,7 +62,7 @@ pub enum CpuSharing {
 }
 
 impl Scope {
-    /// That of what was measured.
+    /// The scope of a study or run.
     #[must_use]
     pub fn of(study: &Measured) -> Scope {
         let settings = &study.settings;
@@ -79,9 +79,9 @@ impl Scope {
             .filter(|subject| subject.is_kept())
             .count();
         let are_all_started = started == study.subjects.len();
-        let is_cold = |is_cold: bool| {
+        let has_load = |cold_cache: bool| {
             let mut loads = study.loads.iter();
-            loads.any(|load| load.settings.cold_cache == is_cold)
+            loads.any(|load| load.settings.cold_cache == cold_cache)
         };
         Scope {
             routes,
@@ -89,42 +89,46 @@ impl Scope {
             left_running: study.subjects.len() - started,
             subject_cpus: are_all_started.then_some(settings.subject_cpus.len()),
             generator_cpus: settings.generator_cpus.len(),
-            agents: { study.fleet.as_ref() }.map_or(0, |fleet| fleet.agents.len()),
+            agents: study.fleet.as_ref().map_or(0, |fleet| fleet.agents.len()),
             cpu_sharing: CpuSharing::of(study).filter(|_| are_all_started),
-            warm_caches: is_cold(false),
-            cold_files: is_cold(true),
+            warm_caches: has_load(false),
+            cold_files: has_load(true),
         }
     }
 }
 
 impl Route {
     fn to(subject: &SubjectRecord, study: &Measured) -> Route {
-        // What abx starts is loaded at 127.0.0.1.
+        // abx loads the servers that it starts at 127.0.0.1.
         if subject.is_kept() {
             return Route::Loopback;
         }
-        let there = subject.connected_to.as_deref();
-        if there.is_some_and(|there| there.starts_with("unix:")) {
+        let peer = subject.connected_to.as_deref();
+        if peer.is_some_and(|peer| peer.starts_with("unix:")) {
             return Route::UnixSocket;
         }
         let Some(ip) = address(subject) else {
             return Route::NotRecorded;
         };
         let roles = &study.machine.roles;
-        let is_here = roles.contains(&MachineRole::Subjects);
-        match study.subjects.len() {
-            _ if ip.is_loopback() => Route::Loopback,
-            _ if are_agents_elsewhere(study) => Route::Network,
-            _ if roles.is_empty() && study.fleet.is_none() => Route::NotRecorded,
-            _ if !is_here => Route::Network,
-            // Whose machine it is was recorded for all together.
-            1 => Route::OwnAddress,
-            _ => Route::NotRecorded,
+        if ip.is_loopback() {
+            Route::Loopback
+        } else if are_agents_elsewhere(study) {
+            Route::Network
+        } else if roles.is_empty() && study.fleet.is_none() {
+            Route::NotRecorded
+        } else if !roles.contains(&MachineRole::Subjects) {
+            Route::Network
+        } else if study.subjects.len() == 1 {
+            Route::OwnAddress
+        } else {
+            // The roles of the machine do not state which of several subjects run on it.
+            Route::NotRecorded
         }
     }
 }
 
-/// Whether the load came from other machines than the one of the record.
+/// Whether any agent made its load on a machine other than that of the record.
 fn are_agents_elsewhere(study: &Measured) -> bool {
     let mut agents = study.fleet.iter().flat_map(|fleet| &fleet.agents);
     agents.any(|agent| !agent.is_here)
@@ -135,15 +139,15 @@ fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// The address that a subject was loaded at.
+/// The address at which a subject was loaded.
 fn address(subject: &SubjectRecord) -> Option<IpAddr> {
-    if let Some(there) = &subject.connected_to {
-        return Some(there.parse::<SocketAddr>().ok()?.ip());
+    if let Some(peer) = &subject.connected_to {
+        return Some(peer.parse::<SocketAddr>().ok()?.ip());
     }
     let url = subject.address.as_deref()?;
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = rest.split(['/', '?']).next()?;
-    let parsed = host.parse::<SocketAddr>().map(|there| there.ip());
+    let parsed = host.parse::<SocketAddr>().map(|address| address.ip());
     parsed.or_else(|_| host.parse::<IpAddr>()).ok()
 }
 
@@ -156,8 +160,8 @@ impl CpuSharing {
         }
         let cores = study.machine.cores.as_ref()?;
         let has = |core: &[usize], cpus: &[usize]| core.iter().any(|cpu| cpus.contains(cpu));
-        let is_of_both = |core: &Vec<usize>| has(core, subjects) && has(core, generator);
-        if cores.iter().any(is_of_both) {
+        let is_shared = |core: &Vec<usize>| has(core, subjects) && has(core, generator);
+        if cores.iter().any(is_shared) {
             Some(CpuSharing::Siblings)
         } else {
             Some(CpuSharing::Apart)

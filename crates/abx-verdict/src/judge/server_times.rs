@@ -1,5 +1,5 @@
-//! The subjects' own times from `Server-Timing`, over blocks, and where a subject
-//! differs from its baseline. abx cannot check them, so no verdict rests on them.
+//! The times that subjects report in `Server-Timing`, over blocks, and their differences from the
+//! baseline. abx cannot check them, so no verdict rests on them.
 
 use std::collections::BTreeSet;
 
@@ -41,15 +41,14 @@ pub struct ServerTimeDifference {
     pub us: MeanInterval,
 }
 
-/// Each name that a subject gave, under each load.
+/// The times under each name that a subject gave, under each load.
 pub(crate) fn server_times(study: &StudyView) -> Vec<ServerTime> {
     let views = study.loads.iter().flat_map(|load| &load.subjects);
     views.flat_map(of_subject).collect()
 }
 
 fn of_subject(view: &SubjectView) -> Vec<ServerTime> {
-    let each = names(view).into_iter();
-    let times = each.filter_map(|name| {
+    let times = names(view).into_iter().filter_map(|name| {
         let means: Vec<f64> = means(view, name).into_iter().flatten().collect();
         let sums = reported(view).filter_map(|block| block?.sum(name));
         Some(ServerTime {
@@ -63,7 +62,7 @@ fn of_subject(view: &SubjectView) -> Vec<ServerTime> {
     times.collect()
 }
 
-/// Each name that both sides gave, for the pairs that the study was made for.
+/// The differences under each name that both subjects gave, for the primary pairs.
 pub(crate) fn server_time_differences(
     study: &StudyView,
     comparisons: &[Comparison],
@@ -72,53 +71,57 @@ pub(crate) fn server_time_differences(
         .iter()
         .filter(|comparison| comparison.role == Role::Primary);
     let mut seen = BTreeSet::new();
-    // By several metrics it is one pair.
+    // Several metrics may compare the same pair.
     let pairs = primary.filter(|comparison| {
         seen.insert((&comparison.load, &comparison.subject, &comparison.baseline))
     });
-    let each = pairs.filter_map(|comparison| {
+    let views = pairs.filter_map(|comparison| {
         let load = study.load(&comparison.load)?;
         Some((
             load.subject(&comparison.subject)?,
             load.subject(&comparison.baseline)?,
         ))
     });
-    each.flat_map(|(subject, baseline)| between(subject, baseline))
+    views
+        .flat_map(|(subject, baseline)| between(subject, baseline))
         .collect()
 }
 
 fn between(subject: &SubjectView, baseline: &SubjectView) -> Vec<ServerTimeDifference> {
-    let [texts, other] = [subject, baseline].map(names);
-    let each = texts.intersection(&other).filter_map(|name| {
-        let pairs = means(subject, name).into_iter().zip(means(baseline, name));
-        let less: Vec<f64> = pairs
-            .filter_map(|(own_value, other)| Some(own_value? - other?))
+    let [subject_names, baseline_names] = [subject, baseline].map(names);
+    let common = subject_names.intersection(&baseline_names);
+    let times = common.filter_map(|name| {
+        let blocks = means(subject, name).into_iter().zip(means(baseline, name));
+        let differences: Vec<f64> = blocks
+            .filter_map(|(subject, baseline)| Some(subject? - baseline?))
             .collect();
         Some(ServerTimeDifference {
             load: subject.load.name.clone(),
             subject: subject.subject.to_owned(),
             baseline: baseline.subject.to_owned(),
             name: (*name).to_owned(),
-            us: MeanInterval::of(&less)?,
+            us: MeanInterval::of(&differences)?,
         })
     });
-    each.collect()
+    times.collect()
 }
 
-/// The times that it reported in each block.
+/// The times that a subject reported in each block.
 fn reported<'a>(view: &SubjectView<'a>) -> impl Iterator<Item = Option<&'a ServerTimes>> {
-    let each = view.blocks.iter().map(BlockView::histograms);
-    each.map(|histograms| histograms.map(|histograms| &histograms.server_times))
+    let blocks = view.blocks.iter();
+    blocks.map(|block| Some(&block.histograms()?.server_times))
 }
 
 fn names<'a>(view: &SubjectView<'a>) -> BTreeSet<&'a str> {
-    let each = reported(view).flatten();
-    each.flat_map(|block| block.sums().map(|(name, _)| name))
+    let blocks = reported(view).flatten();
+    blocks
+        .flat_map(|block| block.sums().map(|(name, _)| name))
         .collect()
 }
 
-/// The mean of one name in each block that has it, in µs.
+/// The mean under one name in each block, in µs; `None` for a block without it.
 fn means(view: &SubjectView, name: &str) -> Vec<Option<f64>> {
-    let each = reported(view).map(|block| block?.sum(name).map(ServerTimeSum::mean_us));
-    each.collect()
+    reported(view)
+        .map(|block| block?.sum(name).map(ServerTimeSum::mean_us))
+        .collect()
 }

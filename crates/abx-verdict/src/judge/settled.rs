@@ -1,6 +1,5 @@
-//! Which loads have blocks enough, and which subjects under one of them. Each load is settled by
-//! its own rule, from its own blocks alone: later blocks leave it out, so nothing that they show
-//! can open it again.
+//! Which loads have enough blocks, and which subjects under one load. Each load is settled by its
+//! own rule and by its own blocks: later blocks leave it out, so they cannot open it again.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +12,22 @@ use abx_model::LoadShape;
 use abx_stats::Margin;
 use abx_stats::stop::{Decision, Reason};
 
-/// Loads that are settled at the same time, and what their blocks so far show.
+/// Loads that are settled at the same time, and the decision by their blocks so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StopGroup {
-    /// What their comparisons are named after: the load itself, or a grid of rates.
+    /// The names in their comparisons: of loads, or of a grid of rates.
     pub names: Vec<String>,
     /// The loads; none for a fault, which every block has.
     pub loads: Vec<String>,
-    /// Whether each comparison that they were made for is settled.
+    /// Whether each of their primary comparisons is settled.
     pub decision: Decision,
-    /// Each requested pair under one load, with why it is settled for good.
+    /// Each requested pair under one load, with the reason why it is settled for good, if it is.
     pairs: Vec<([String; 2], Option<Reason>)>,
 }
 
-/// The loads and faults of a study by what is settled together. Comparisons of one load or
-/// one grid of rates are. So are all loads that hold connections: how much memory a larger one
-/// takes depends on whether a smaller one came before it.
+/// The loads and faults of a study, grouped by what is settled together: the comparisons of one
+/// load, of one grid of rates, and of all loads that hold connections. The memory that a larger
+/// number of connections takes depends on whether a smaller number came before.
 #[must_use]
 pub fn stop_groups(study: &Measured) -> Vec<StopGroup> {
     let view = &StudyView::of(study);
@@ -37,20 +36,20 @@ pub fn stop_groups(study: &Measured) -> Vec<StopGroup> {
     let mut groups: Vec<(bool, StopGroup)> = Vec::new();
     for family in plan.primary(view) {
         let (is_held, group) = group_of(study, &family, margin);
-        let known = groups.iter_mut().find(|(other_is_held, other)| {
+        let same = groups.iter_mut().find(|(other_is_held, other)| {
             (is_held && *other_is_held) || (!group.loads.is_empty() && other.loads == group.loads)
         });
-        match known {
+        match same {
             None => groups.push((is_held, group)),
-            Some((_, known)) => known.join(group),
+            Some((_, same)) => same.join(group),
         }
     }
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
 impl StopGroup {
-    /// The subjects of which every pair is settled for good, with the reason that holds for all
-    /// of them. Connections that are held stay together.
+    /// The subjects all of whose pairs are settled for good, with the joint reason. Loads that hold
+    /// connections have none: they are settled together only.
     #[must_use]
     pub fn settled_subjects(&self) -> Vec<(String, Reason)> {
         let mut subjects: BTreeMap<&str, Decision> = BTreeMap::new();
@@ -86,7 +85,7 @@ impl StopGroup {
     }
 }
 
-/// What one family of comparisons shows of its loads, and whether these hold connections.
+/// The group of one family of comparisons, and whether its load holds connections.
 fn group_of(study: &Measured, family: &PrimaryFamily, margin: Margin) -> (bool, StopGroup) {
     let mut is_held = false;
     let (name, loads) = match family.compared_under {
@@ -100,7 +99,7 @@ fn group_of(study: &Measured, family: &PrimaryFamily, margin: Margin) -> (bool, 
     };
     let recorded = recorded(study, &loads);
     let is_alone = matches!(family.compared_under, ComparedUnder::Load(_)) && !is_held;
-    // A family that is decided has pairs too: another one of the same load may be open.
+    // A decided family has pairs too, because another family of the same load may be open.
     let group = StopGroup {
         names: vec![name.to_owned()],
         loads,
@@ -114,7 +113,7 @@ fn group_of(study: &Measured, family: &PrimaryFamily, margin: Margin) -> (bool, 
     (is_held, group)
 }
 
-/// How these loads were settled, if they were.
+/// The recorded decision, if all of these loads were settled.
 fn recorded(study: &Measured, loads: &[String]) -> Option<Decision> {
     let reasons: Option<Vec<Decision>> = loads
         .iter()
@@ -131,18 +130,20 @@ fn recorded(study: &Measured, loads: &[String]) -> Option<Decision> {
 
 impl PrimaryFamily<'_> {
     fn decide(&self, margin: Margin) -> Decision {
-        let values: Vec<&[f64]> = self.log_ratios.iter().map(Vec::as_slice).collect();
-        decide_together(&values, margin, self.together)
+        decide_together(&self.comparisons(), margin, self.claims)
     }
 
     fn settled_pairs(&self, margin: Margin) -> Vec<([String; 2], Option<Reason>)> {
-        let values: Vec<&[f64]> = self.log_ratios.iter().map(Vec::as_slice).collect();
-        let reasons = settled_for_good(&values, margin, self.together);
+        let reasons = settled_for_good(&self.comparisons(), margin, self.claims);
         let pairs = self.pairs.iter().map(|pair| pair.map(str::to_owned));
         pairs.zip(reasons).collect()
     }
 
-    /// The log ratios of the pairs of which more blocks will be measured.
+    fn comparisons(&self) -> Vec<&[f64]> {
+        self.log_ratios.iter().map(Vec::as_slice).collect()
+    }
+
+    /// The log ratios of the pairs whose subjects later blocks will measure.
     pub(crate) fn open(self) -> Vec<Vec<f64>> {
         let is_open = |pair: &[&str; 2]| match self.compared_under {
             ComparedUnder::Load(view) => {

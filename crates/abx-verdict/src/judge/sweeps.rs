@@ -1,4 +1,4 @@
-//! Loads that differ only in connections or only in rate, read together: where
+//! Loads that differ only in connections or only in rate, judged together: where
 //! two subjects change places, and how throughput grows with connections.
 
 use schemars::JsonSchema;
@@ -55,7 +55,7 @@ pub struct Knee {
     pub highest_per_s: f64,
 }
 
-/// Which share of the highest throughput is nearly all of it.
+/// The share of the highest throughput that counts as nearly all of it.
 pub const KNEE_SHARE: f64 = 0.95;
 
 /// The number in which the loads of a sweep differ.
@@ -115,25 +115,26 @@ pub(crate) fn sweeps(
 ) -> Vec<Sweep> {
     let mut groups: Vec<(Axis, LoadSettings, Vec<&OfferView>)> = Vec::new();
     for view in &study.loads {
-        let Some((axis, rest)) = without_number(&view.load.settings) else {
+        let Some((axis, rest)) = without_position(&view.load.settings) else {
             continue;
         };
         let mut known = groups.iter_mut();
-        match known.find(|(other, settings, _)| *other == axis && *settings == rest) {
+        match known.find(|(known, settings, _)| *known == axis && *settings == rest) {
             Some((.., loads)) => loads.push(view),
             None => groups.push((axis, rest, vec![view])),
         }
     }
-    let several = groups.into_iter().filter(|(.., loads)| loads.len() > 1);
-    several
+    groups
+        .into_iter()
+        .filter(|(.., loads)| loads.len() > 1)
         .filter_map(|(axis, _, loads)| sweep(study.study, (comparisons, summaries), axis, loads))
         .collect()
 }
 
-/// What a load sweeps over, and its settings without that number.
-fn without_number(settings: &LoadSettings) -> Option<(Axis, LoadSettings)> {
+/// The axis on which a load has a position, and its settings without that position.
+fn without_position(settings: &LoadSettings) -> Option<(Axis, LoadSettings)> {
     let mut rest = settings.clone();
-    // Connections that are held have no throughput to be read together.
+    // A load that holds connections has no throughput.
     if settings.objective.is_some() || settings.exchange.shape == LoadShape::Connections {
         return None;
     }
@@ -146,7 +147,7 @@ fn without_number(settings: &LoadSettings) -> Option<(Axis, LoadSettings)> {
     Some((Axis::Connections, rest))
 }
 
-fn number(axis: Axis, view: &OfferView) -> f64 {
+fn position(axis: Axis, view: &OfferView) -> f64 {
     let settings = &view.load.settings;
     match axis {
         Axis::Connections => settings.connections.into(),
@@ -160,23 +161,23 @@ fn sweep(
     axis: Axis,
     mut loads: Vec<&OfferView>,
 ) -> Option<Sweep> {
-    loads.sort_by(|offer, other| number(axis, offer).total_cmp(&number(axis, other)));
-    let at: Vec<f64> = loads.iter().map(|load| number(axis, load)).collect();
+    loads.sort_by(|load, other| position(axis, load).total_cmp(&position(axis, other)));
+    let at: Vec<f64> = loads.iter().map(|load| position(axis, load)).collect();
     if at.windows(2).any(|pair| pair[0] >= pair[1]) {
         return None;
     }
-    // Then throughput grows with the users alone, and shows nothing of a limit.
+    // The throughput of users who pause grows with their number alone, and shows no limit.
     let is_paused = loads.iter().any(|view| is_by_session_time(view.load));
-    let metric = match axis {
-        Axis::Connections if is_paused => loads.iter().map(|view| primary_time(view.load)).min()?,
-        Axis::Connections => Metric::Throughput,
-        // The one that all of them hold enough requests for.
-        Axis::Rate => loads.iter().map(|view| primary_time(view.load)).min()?,
+    let metric = if axis == Axis::Connections && !is_paused {
+        Metric::Throughput
+    } else {
+        // The highest quantile for which all loads have enough requests.
+        loads.iter().map(|view| primary_time(view.load)).min()?
     };
     let crossovers = record.pairs().into_iter().flat_map(|pair| {
         let is_compared = |view: &&&OfferView| record.pairs_under(view.load).contains(&pair);
         let compared: Vec<&OfferView> = loads.iter().filter(is_compared).copied().collect();
-        Path { axis, metric, pair }.crossovers(&compared, comparisons)
+        PairSweep { axis, metric, pair }.crossovers(&compared, comparisons)
     });
     Some(Sweep {
         axis,
@@ -195,48 +196,48 @@ fn sweep(
     })
 }
 
-/// One pair over a sweep.
-struct Path<'a> {
+/// A sweep of one pair.
+struct PairSweep<'a> {
     axis: Axis,
     metric: Metric,
     pair: [&'a str; 2],
 }
 
-impl Path<'_> {
+impl PairSweep<'_> {
     fn crossovers(&self, loads: &[&OfferView], comparisons: &[Comparison]) -> Vec<Crossover> {
         let sound = loads
             .iter()
             .filter(|view| !self.is_void(view.load, comparisons));
-        let mut places: Vec<(f64, Vec<f64>)> = Vec::new();
+        let mut points: Vec<(f64, Vec<f64>)> = Vec::new();
         for view in sound {
             let values = Values::under(view, self.metric, Rounds::All);
-            if values.are_whole(self.pair) {
-                places.push((number(self.axis, view), values.log_ratios(self.pair)));
+            if values.are_complete(self.pair) {
+                points.push((position(self.axis, view), values.log_ratios(self.pair)));
             }
         }
         // Loads that were settled before the others have fewer blocks.
-        let fewest = places.iter().map(|(_, blocks)| blocks.len()).min();
+        let fewest = points.iter().map(|(_, blocks)| blocks.len()).min();
         if fewest.is_none_or(|fewest| fewest < BLOCKS_ORDERED) {
             return Vec::new();
         }
-        let positions: Vec<Position> = places
+        let positions: Vec<Position> = points
             .iter()
             .map(|(at, blocks)| Position { at: *at, blocks })
             .collect();
-        let found_crossings = crossings(&positions, Confidence::COMPUTED).unwrap_or_default();
-        found_crossings
+        let crossings = crossings(&positions, Confidence::COMPUTED).unwrap_or_default();
+        crossings
             .iter()
             .filter_map(|crossing| self.crossover(crossing))
             .collect()
     }
 
     fn is_void(&self, load: &LoadRecord, comparisons: &[Comparison]) -> bool {
-        let mut about = comparisons.iter().filter(|comparison| {
+        let mut of_pair = comparisons.iter().filter(|comparison| {
             let pair = [comparison.subject.as_str(), comparison.baseline.as_str()];
             comparison.role == Role::Primary && comparison.load == load.name && pair == self.pair
         });
-        // Where processor time stands in for throughput, that is void too.
-        about.any(|comparison| {
+        // If CPU time replaces throughput, throughput is void too.
+        of_pair.any(|comparison| {
             comparison.verdict == Verdict::Invalid || comparison.metric == Metric::ServerCpu
         })
     }
@@ -260,8 +261,7 @@ impl Path<'_> {
     }
 }
 
-/// Reads throughputs from the summaries, so that a knee never names a throughput that the
-/// table of the loads contradicts.
+/// Reads throughputs from the summaries, so that a knee never contradicts the table of the loads.
 fn knees(loads: &[&OfferView], summaries: &[Summary]) -> Vec<Knee> {
     let subjects = loads.iter().take(1).flat_map(|view| &view.subjects);
     let knee = |subject: &str| {
@@ -282,12 +282,12 @@ fn knees(loads: &[&OfferView], summaries: &[Summary]) -> Vec<Knee> {
         .collect()
 }
 
-/// The knee of throughputs over connections upwards.
+/// The knee of throughputs by connections, in ascending order of connections.
 fn knee(subject: &str, throughputs: &[(f64, f64)]) -> Option<Knee> {
-    let everything = throughputs.iter().map(|(_, throughput)| *throughput);
-    let highest_per_s = everything.reduce(f64::max)?;
-    let mut near = throughputs.iter();
-    let (connections, _) = near.find(|(_, value)| *value >= KNEE_SHARE * highest_per_s)?;
+    let values = throughputs.iter().map(|(_, throughput)| *throughput);
+    let highest_per_s = values.reduce(f64::max)?;
+    let mut points = throughputs.iter();
+    let (connections, _) = points.find(|(_, value)| *value >= KNEE_SHARE * highest_per_s)?;
     let (most, _) = throughputs.last()?;
     Some(Knee {
         subject: subject.to_owned(),
@@ -300,7 +300,7 @@ fn scalability(loads: &[&OfferView]) -> Vec<Scalability> {
     if loads.len() < POSITIONS_MIN {
         return Vec::new();
     }
-    let numbers: Vec<(f64, Values)> = loads
+    let throughputs: Vec<(f64, Values)> = loads
         .iter()
         .map(|view| {
             let values = Values::under(view, Metric::Throughput, Rounds::All);
@@ -309,18 +309,18 @@ fn scalability(loads: &[&OfferView]) -> Vec<Scalability> {
         .collect();
     let subjects = loads.iter().take(1).flat_map(|view| &view.subjects);
     subjects
-        .filter_map(|subject| law(subject.subject, &numbers))
+        .filter_map(|subject| law(subject.subject, &throughputs))
         .collect()
 }
 
-fn law(subject: &str, numbers: &[(f64, Values)]) -> Option<Scalability> {
-    let blocks = numbers
+fn law(subject: &str, throughputs: &[(f64, Values)]) -> Option<Scalability> {
+    let blocks = throughputs
         .iter()
         .map(|(_, values)| values.of(subject).len())
         .min()?;
     let fits: Vec<ScalabilityLaw> = (0..blocks)
         .filter_map(|block| {
-            let points: Option<Vec<Observation>> = numbers
+            let points: Option<Vec<Observation>> = throughputs
                 .iter()
                 .map(|(connections, values)| {
                     let throughput = values.of(subject)[block]?.amount;
@@ -333,17 +333,17 @@ fn law(subject: &str, numbers: &[(f64, Values)]) -> Option<Scalability> {
             ScalabilityLaw::fit(&points?).ok()
         })
         .collect();
-    let middle = |pick: fn(&ScalabilityLaw) -> Option<f64>| {
-        let known: Option<Vec<f64>> = fits.iter().map(pick).collect();
-        median(known?)
+    let median_of = |pick: fn(&ScalabilityLaw) -> Option<f64>| {
+        let values: Option<Vec<f64>> = fits.iter().map(pick).collect();
+        median(values?)
     };
-    let r2 = middle(|law| law.r2).filter(|r2| *r2 >= R2_MIN)?;
+    let r2 = median_of(|law| law.r2).filter(|r2| *r2 >= R2_MIN)?;
     Some(Scalability {
         subject: subject.to_owned(),
-        lambda: middle(|law| Some(law.lambda))?,
-        sigma: middle(|law| Some(law.sigma))?,
-        kappa: middle(|law| Some(law.kappa))?,
-        peak_connections: middle(ScalabilityLaw::peak),
+        lambda: median_of(|law| Some(law.lambda))?,
+        sigma: median_of(|law| Some(law.sigma))?,
+        kappa: median_of(|law| Some(law.kappa))?,
+        peak_connections: median_of(ScalabilityLaw::peak),
         r2: Some(r2),
     })
 }
@@ -354,15 +354,15 @@ mod tests {
 
     #[test]
     fn the_knee_is_where_throughput_is_nearly_the_highest() {
-        // Method: a server that has all it can at ten connections, one that still grows, one
-        // that gets worse, and nothing.
+        // Method: a throughput that stops growing at ten connections, one that still grows, one
+        // that falls, and no load.
         let result = |throughputs: &[f64]| {
-            let places: Vec<(f64, f64)> = [1.0, 10.0, 100.0]
+            let points: Vec<(f64, f64)> = [1.0, 10.0, 100.0]
                 .into_iter()
                 .zip(throughputs.iter().copied())
                 .collect();
-            let this_knee = knee("a", &places)?;
-            Some((this_knee.connections, this_knee.highest_per_s))
+            let knee = knee("a", &points)?;
+            Some((knee.connections, knee.highest_per_s))
         };
         assert_eq!(
             result(&[100.0, 960.0, 1_000.0]),

@@ -1,5 +1,4 @@
-//! One positive number for each subject and block: the value of a metric in the
-//! blocks of a load.
+//! The values of a metric: one positive number per subject and block.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +8,22 @@ use crate::view::{BlockView, OfferView, Pick};
 use abx_evidence::record::{BlockRecord, Measured};
 use abx_evidence::{Histogram, Quantile, QuantileBracket, share};
 
-/// One block's number.
+/// The value of a metric in one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct BlockValue {
     pub(crate) amount: f64,
     pub(crate) known: Known,
 }
 
-/// What is known of the true number beside an amount.
+/// The relation of the true value to the measured amount.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Known {
     Exactly,
-    /// It may be larger, up to this.
+    /// The true value may be larger, up to this.
     UpTo(f64),
-    /// It may be larger.
+    /// The true value may be larger, without a limit.
     AtLeast,
-    /// It may be smaller.
+    /// The true value may be smaller.
     AtMost,
 }
 
@@ -35,34 +34,34 @@ pub(crate) enum Rounds {
     Undisturbed,
 }
 
-/// A metric's numbers: for each subject one in each block, in their order;
-/// `None` where it has none.
+/// The values of a metric by subject: one per block, in the order of the blocks; `None` for a
+/// block without one.
 #[derive(Debug, Default)]
 pub(crate) struct Values<'a>(BTreeMap<&'a str, Vec<Option<BlockValue>>>);
 
 impl<'a> Values<'a> {
-    /// Those of one load.
+    /// The values under one load.
     pub(crate) fn under(view: &OfferView<'a>, metric: Metric, rounds: Rounds) -> Values<'a> {
         let counts = |block: &&BlockView| metric != Metric::ColdStart || block.is_first();
-        Values::each(view.subjects.iter().map(|subject| {
+        Values::by_subject(view.subjects.iter().map(|subject| {
             let blocks = subject.blocks.iter().filter(counts);
-            let numbers = blocks.map(|block| value(block, metric, rounds));
-            (subject.subject, numbers.collect())
+            let values = blocks.map(|block| value(block, metric, rounds));
+            (subject.subject, values.collect())
         }))
     }
 
-    /// Those of one step of a scenario, by its number.
+    /// The values of one step of a scenario, by its index.
     pub(crate) fn of_step(view: &OfferView<'a>, metric: Metric, step: usize) -> Values<'a> {
-        Values::each(view.subjects.iter().map(|subject| {
+        Values::by_subject(view.subjects.iter().map(|subject| {
             let blocks = subject.blocks.iter();
-            let numbers = blocks.map(|block| step_quantile(block, metric, step));
-            (subject.subject, numbers.collect())
+            let values = blocks.map(|block| step_quantile(block, metric, step));
+            (subject.subject, values.collect())
         }))
     }
 
-    /// How long each start took.
+    /// The time that each start took, in seconds.
     pub(crate) fn of_starts(study: &'a Measured) -> Values<'a> {
-        Values::each(study.subjects.iter().map(|subject| {
+        Values::by_subject(study.subjects.iter().map(|subject| {
             let ready = |block: &BlockRecord| block.subjects.get(&subject.name)?.ready_s;
             let mut failed = study.failed_starts();
             let has_failed = failed.any(|start| start.subject == subject.name);
@@ -70,93 +69,86 @@ impl<'a> Values<'a> {
             let takes_part =
                 |block: &&BlockRecord| has_failed || block.subjects.contains_key(&subject.name);
             let blocks = study.complete_blocks().filter(takes_part);
-            let numbers = blocks.map(|block| ready(block).map(exact));
-            (subject.name.as_str(), numbers.collect())
+            let values = blocks.map(|block| ready(block).map(exact));
+            (subject.name.as_str(), values.collect())
         }))
     }
 
-    /// Those of each subject.
-    pub(crate) fn each(
-        numbers: impl Iterator<Item = (&'a str, Vec<Option<BlockValue>>)>,
+    pub(crate) fn by_subject(
+        values: impl Iterator<Item = (&'a str, Vec<Option<BlockValue>>)>,
     ) -> Values<'a> {
-        Values(numbers.collect())
+        Values(values.collect())
     }
 
-    /// A subject's numbers.
+    /// A subject's values.
     pub(crate) fn of(&self, subject: &str) -> &[Option<BlockValue>] {
         self.0.get(subject).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether both of a pair have a number above zero in every block.
-    pub(crate) fn are_whole(&self, pair: [&str; 2]) -> bool {
-        let is_there = |number: &Option<BlockValue>| {
-            number.is_some_and(|block_value| block_value.amount > 0.0)
-        };
-        let is_whole = |name| {
-            let numbers = self.of(name);
-            !numbers.is_empty() && numbers.iter().all(is_there)
-        };
-        pair.into_iter().all(is_whole)
+    /// Whether both subjects of a pair have a value above zero in every block.
+    pub(crate) fn are_complete(&self, pair: [&str; 2]) -> bool {
+        let is_positive = |value: &Option<BlockValue>| value.is_some_and(BlockValue::is_positive);
+        pair.into_iter().all(|name| {
+            let values = self.of(name);
+            !values.is_empty() && values.iter().all(is_positive)
+        })
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     pub(crate) fn blocks(&self) -> usize {
         self.0.values().map(Vec::len).max().unwrap_or_default()
     }
 
-    /// In how many blocks only this is known of a subject's number.
+    /// The number of blocks in which exactly this is known of a subject's value.
     pub(crate) fn count(&self, subject: &str, known: Known) -> usize {
-        let numbers = self.of(subject).iter().flatten();
-        numbers.filter(|number| number.known == known).count()
+        let values = self.of(subject).iter().flatten();
+        values.filter(|value| value.known == known).count()
     }
 
-    /// Whether the true number of a subject may be larger in some block.
+    /// Whether a subject's true value may be larger in some block, without a limit.
     pub(crate) fn are_at_least(&self, subject: &str) -> bool {
         self.count(subject, Known::AtLeast) > 0
     }
 
-    /// Whether the number of a subject is only known to lie between two ends in some block.
+    /// Whether a subject's value is only known to lie between two bounds in some block.
     pub(crate) fn is_bracketed(&self, subject: &str) -> bool {
-        let mut numbers = self.of(subject).iter().flatten();
-        numbers.any(|number| matches!(number.known, Known::UpTo(_)))
+        let mut values = self.of(subject).iter().flatten();
+        values.any(|value| matches!(value.known, Known::UpTo(_)))
     }
 
-    /// The logarithm of the first over the second in each block; infinite or
-    /// not a number where one of them has none.
+    /// `ln(first / second)` in each block; infinite or not a number if one of them has no value.
     pub(crate) fn log_ratios(&self, pair: [&str; 2]) -> Vec<f64> {
-        self.logs_of(pair, |block_value, other| block_value.amount / other.amount)
+        self.logs_of(pair, |value, baseline| value.amount / baseline.amount)
     }
 
-    /// The same at both ends of what the numbers may be: the lowest ratio in each block, and
-    /// the highest. A number without an end counts as it is.
-    pub(crate) fn log_ratio_ends(&self, pair: [&str; 2]) -> [Vec<f64>; 2] {
+    /// The lowest and the highest log ratio that the values in each block permit. A value without
+    /// an upper bound counts as measured.
+    pub(crate) fn log_ratio_bounds(&self, pair: [&str; 2]) -> [Vec<f64>; 2] {
         [
-            self.logs_of(pair, |block_value, other| {
-                block_value.amount / other.highest()
-            }),
-            self.logs_of(pair, |block_value, other| {
-                block_value.highest() / other.amount
-            }),
+            self.logs_of(pair, |value, baseline| value.amount / baseline.highest()),
+            self.logs_of(pair, |value, baseline| value.highest() / baseline.amount),
         ]
     }
 
     fn logs_of(
         &self,
-        [text, other]: [&str; 2],
+        [subject, baseline]: [&str; 2],
         ratio: impl Fn(BlockValue, BlockValue) -> f64,
     ) -> Vec<f64> {
-        let pairs = self.of(text).iter().zip(self.of(other));
-        let log = |(block_value, other): (&Option<BlockValue>, &Option<BlockValue>)| {
-            let both = block_value.zip(*other);
-            both.map_or(f64::NAN, |(block_value, other)| {
-                ratio(block_value, other).ln()
-            })
+        let blocks = self.of(subject).iter().zip(self.of(baseline));
+        let log = |(value, baseline): (&Option<BlockValue>, &Option<BlockValue>)| {
+            let both = value.zip(*baseline);
+            both.map_or(f64::NAN, |(value, baseline)| ratio(value, baseline).ln())
         };
-        pairs.map(log).collect()
+        blocks.map(log).collect()
     }
 }
 
 impl BlockValue {
+    pub(crate) fn is_positive(self) -> bool {
+        self.amount > 0.0
+    }
+
     fn highest(self) -> f64 {
         match self.known {
             Known::UpTo(highest) => highest,
@@ -188,17 +180,17 @@ fn value(block: &BlockView, metric: Metric, rounds: Rounds) -> Option<BlockValue
         Metric::ServerSystemCpu => share(sums.server_system_ns?, sums.all_completed()),
         Metric::PageFaults => share(sums.server_page_faults?, sums.all_completed()),
         Metric::ContextSwitches => share(sums.server_switches?, sums.all_completed()),
-        Metric::HandshakeP50 => half(block, |times| &times.handshake),
-        Metric::BroadcastFirstP50 => half(block, |times| &times.first_listener),
-        Metric::BroadcastMedianP50 => half(block, |times| &times.median_listener),
+        Metric::HandshakeP50 => median_us(block, |times| &times.handshake),
+        Metric::BroadcastFirstP50 => median_us(block, |times| &times.first_listener),
+        Metric::BroadcastMedianP50 => median_us(block, |times| &times.median_listener),
         Metric::MemoryPerConnection => held()?.memory_per_connection(),
         Metric::ConnectRate => held()?.connect_rate_per_s(),
         Metric::ReadyTime => block.life()?.ready_s,
-        // Of several loads together; see `RateGrid::values`.
+        // Needs several loads; see `RateGrid::values`.
         Metric::Capacity => None,
-        // Of faults; see `recoveries`.
+        // Needs a fault; see `recoveries`.
         Metric::Recovery => None,
-        // Of a step; see `Values::of_step`.
+        // Needs a step; see `Values::of_step`.
         Metric::StepP50 | Metric::StepP99 => None,
         Metric::ColdStart => cold_start(block),
         Metric::ResponseP50 | Metric::ResponseP90 | Metric::ResponseP99 | Metric::ResponseP999 => {
@@ -208,8 +200,7 @@ fn value(block: &BlockView, metric: Metric, rounds: Rounds) -> Option<BlockValue
     amount.map(exact)
 }
 
-/// Half of these took at most so long.
-fn half(block: &BlockView, pick: Pick) -> Option<f64> {
+fn median_us(block: &BlockView, pick: Pick) -> Option<f64> {
     let times = pick(block.histograms()?);
     if times.count() < Metric::ResponseP50.requests_min() {
         return None;
@@ -218,28 +209,27 @@ fn half(block: &BlockView, pick: Pick) -> Option<f64> {
     Some(quantile.us.max(1) as f64)
 }
 
-/// Times are kept for a block as a whole, so disturbed rounds are in them.
+/// Includes disturbed rounds, because a record has the times of a whole block together.
 fn quantile(block: &BlockView, metric: Metric) -> Option<BlockValue> {
     let times = block.histograms()?;
-    of_times([&times.response, &times.response_at_least], metric)
+    bounded_quantile([&times.response, &times.response_at_least], metric)
 }
 
-/// The same of one step.
 fn step_quantile(block: &BlockView, metric: Metric, step: usize) -> Option<BlockValue> {
     let step = block.histograms()?.steps.get(step)?;
-    of_times([&step.response, &step.response_at_least], metric)
+    bounded_quantile([&step.response, &step.response_at_least], metric)
 }
 
-/// A quantile of these times, of which some are lower bounds.
-fn of_times([times, at_least]: [&Histogram; 2], metric: Metric) -> Option<BlockValue> {
+/// A quantile of `times`, of which `at_least` are lower bounds.
+fn bounded_quantile([times, at_least]: [&Histogram; 2], metric: Metric) -> Option<BlockValue> {
     if times.count() < metric.requests_min() {
         return None;
     }
     let bounds = (!at_least.is_empty()).then_some(at_least);
-    let quantile_bracket = QuantileBracket::of(times, bounds, metric.quantile()?)?;
-    // Below the resolution of the histogram all is one.
-    let amount = quantile_bracket.low_us.max(1) as f64;
-    let highest = quantile_bracket.high_us.map(|us| us.max(1) as f64);
+    let bracket = QuantileBracket::of(times, bounds, metric.quantile()?)?;
+    // A histogram does not resolve times below 1 µs.
+    let amount = bracket.low_us.max(1) as f64;
+    let highest = bracket.high_us.map(|us| us.max(1) as f64);
     let known = match highest {
         None => Known::AtLeast,
         Some(highest) if highest > amount => Known::UpTo(highest),
@@ -248,15 +238,15 @@ fn of_times([times, at_least]: [&Histogram; 2], metric: Metric) -> Option<BlockV
     Some(BlockValue { amount, known })
 }
 
-/// Pages that processes share are counted once, where that can be read.
+/// Counts pages that processes share once, if the system reports that.
 fn memory(block: &BlockView) -> Option<f64> {
-    let shared_once = block.readings().and_then(|side| side.pss_bytes);
-    let seen = || block.life().and_then(|life| life.rss_bytes_max);
-    Some(shared_once.or_else(seen)? as f64)
+    let pss = block.readings().and_then(|readings| readings.pss_bytes);
+    let rss = || block.life().and_then(|life| life.rss_bytes_max);
+    Some(pss.or_else(rss)? as f64)
 }
 
 fn cold_start(block: &BlockView) -> Option<f64> {
-    // A server that was running already was not started for this.
+    // A server that was already running did not start cold.
     block.life()?.ready_s?;
     let cold = Sums::from(block.readings()?.warm_up.as_ref()?);
     let cold = cold.throughput(&block.load.settings)?;
@@ -269,10 +259,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ratios_reach_as_far_as_the_numbers_may() {
-        // Method: by hand: 2 to 4 over 1 to 1.6, then exact numbers, then one without an end.
+    fn ratios_span_the_bounds_of_both_values() {
+        // Method: by hand: 2 to 4 over 1 to 1.6, exact values, and a value without an upper bound.
         let value = |amount, known| Some(BlockValue { amount, known });
-        let values = Values::each(
+        let values = Values::by_subject(
             [
                 (
                     "a",
@@ -294,13 +284,13 @@ mod tests {
             .into_iter(),
         );
         let ratios = |logs: Vec<f64>| -> Vec<f64> { logs.into_iter().map(f64::exp).collect() };
-        let is_near = |found_values: Vec<f64>, wanted: [f64; 3]| {
-            found_values
+        let is_near = |ratios: Vec<f64>, expected: [f64; 3]| {
+            ratios
                 .iter()
-                .zip(wanted)
-                .all(|(value, other)| (value / other - 1.0).abs() < 1e-9)
+                .zip(expected)
+                .all(|(ratio, expected)| (ratio / expected - 1.0).abs() < 1e-9)
         };
-        let [low, high] = values.log_ratio_ends(["a", "b"]);
+        let [low, high] = values.log_ratio_bounds(["a", "b"]);
         assert!(is_near(ratios(low), [1.25, 1.5, 5.0]));
         assert!(is_near(ratios(high), [4.0, 1.5, 5.0]));
         assert!(is_near(
@@ -314,21 +304,18 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_is_whole_with_numbers_above_zero_in_every_block() {
-        // Method: two blocks of a subject, in the second of which it has a number, zero, or
-        // none; and no block.
-        let are_whole = |numbers: &[Option<f64>]| {
-            let mine = |name| {
-                (
-                    name,
-                    numbers.iter().map(|number| number.map(exact)).collect(),
-                )
+    fn a_pair_is_complete_with_positive_values_in_every_block() {
+        // Method: two blocks, the second with a value, with zero and without a value; no block.
+        let are_complete = |amounts: &[Option<f64>]| {
+            let values = |name| {
+                let values = amounts.iter().map(|amount| amount.map(exact));
+                (name, values.collect())
             };
-            Values::each(["a", "b"].map(mine).into_iter()).are_whole(["a", "b"])
+            Values::by_subject(["a", "b"].map(values).into_iter()).are_complete(["a", "b"])
         };
-        assert!(are_whole(&[Some(1.0), Some(0.5)]));
-        assert!(!are_whole(&[Some(1.0), Some(0.0)]));
-        assert!(!are_whole(&[Some(1.0), None]));
-        assert!(!are_whole(&[]));
+        assert!(are_complete(&[Some(1.0), Some(0.5)]));
+        assert!(!are_complete(&[Some(1.0), Some(0.0)]));
+        assert!(!are_complete(&[Some(1.0), None]));
+        assert!(!are_complete(&[]));
     }
 }

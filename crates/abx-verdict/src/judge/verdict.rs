@@ -1,5 +1,5 @@
-//! What an interval means: the verdict, and whether it stands on firm ground.
-//! [`assess`] takes the per-block log ratios of one comparison to all of it.
+//! From the log ratios of blocks to verdicts, and whether a verdict is fragile. Start at
+//! [`assess`], which does this for one comparison.
 
 use abx_stats::holm::{ErrorBudget, holm};
 use abx_stats::paired::{LogInterval, PairedMean, RatioInterval};
@@ -14,7 +14,7 @@ use abx_stats::{Margin, StatsError};
 
 pub use crate::judge::verdict_word::Verdict;
 
-/// The result of the blocks of one comparison, ready to be printed.
+/// The result of one comparison, ready to be printed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Assessment {
     /// Subject over baseline; 1.10 is "10 % more".
@@ -26,48 +26,47 @@ pub struct Assessment {
     /// The confidence to print, [`Confidence::PRINTED`]. The interval is
     /// computed at [`Confidence::COMPUTED`]; docs/explain/statistics/blocks.md explains why.
     pub confidence: f64,
-    /// How many blocks it rests on.
+    /// The number of blocks on which it rests.
     pub blocks: usize,
     /// How often blocks without a difference would look at least so different,
     /// adjusted for the claims made together with this one.
     pub p_adjusted: f64,
-    /// What its claims are held to among those made together.
+    /// The evidence that each of its claims needs among those made together.
     pub required: Required,
-    /// For a speed; else take it [`Verdict::in_sense`].
+    /// For a metric of which more is better; see [`Verdict::in_sense`] for others.
     pub verdict: Verdict,
-    /// The verdict of a method that trusts single blocks less, held to the same
-    /// evidence; `None` if it has no result.
+    /// The verdict of ranks, which give single blocks less weight, by the same required
+    /// evidence; `None` if they have no result.
     pub second_verdict: Option<Verdict>,
-    /// Whether a few blocks pull the mean: that method's estimate is further from it
+    /// Whether a few blocks pull the mean: the estimate by ranks is further from it
     /// than half of the half-width.
     pub is_pulled: bool,
-    /// That method's estimate, `None` below 6 blocks.
+    /// The estimate by ranks; `None` below 6 blocks.
     pub hodges_lehmann: Option<RatioInterval>,
-    /// How many blocks more would settle it, for an inconclusive verdict.
+    /// The number of additional blocks that would settle an inconclusive verdict.
     pub blocks_more: Option<u32>,
-    /// The same where it cannot be called equivalent: until a direction shows.
+    /// The number of additional blocks until a direction shows, for comparisons that cannot be
+    /// equivalent.
     pub blocks_to_direction: Option<u32>,
 }
 
 impl Assessment {
-    /// Whether the verdict hangs on the choice of method.
+    /// Whether the verdict depends on the choice of method.
     #[must_use]
     pub fn is_fragile(&self) -> bool {
-        self.is_pulled || self.second_verdict.is_some_and(|it| it != self.verdict)
+        self.is_pulled || self.second_verdict.unwrap_or(self.verdict) != self.verdict
     }
-}
 
-impl Assessment {
-    /// What holds at both ends of what the blocks may be: `ends` are the assessments of the
-    /// lowest ratio in each block and of the highest. The interval reaches from the lowest to
-    /// the highest. The verdict is that of both ends, or inconclusive. The ratio is that
-    /// of the end nearer to 1 for a direction, else that of this one.
+    /// The claims that hold at both bounds of the blocks' ratios: `bounds` are the assessments of
+    /// the lowest ratio in each block and of the highest. The interval spans both. The verdict is
+    /// theirs if they agree, otherwise inconclusive. The ratio is that of the bound nearer to 1 for
+    /// a direction, otherwise that of `self`.
     #[must_use]
-    pub fn between(self, ends: [Assessment; 2]) -> Assessment {
-        let [low, high] = ends;
-        let agreed = |this_verdict: Verdict, other: Verdict| {
-            if this_verdict == other {
-                this_verdict
+    pub fn between(self, bounds: [Assessment; 2]) -> Assessment {
+        let [low, high] = bounds;
+        let agreed = |low: Verdict, high: Verdict| {
+            if low == high {
+                low
             } else {
                 Verdict::Inconclusive
             }
@@ -90,10 +89,10 @@ impl Assessment {
             second_verdict: has_second.then(|| agreed(second(low), second(high))),
             is_pulled: low.is_pulled || high.is_pulled,
             hodges_lehmann: self.hodges_lehmann.zip(hodges_lehmann).map(
-                |(ratio_interval, (low, high))| RatioInterval {
+                |(interval, (low, high))| RatioInterval {
                     low: low.low,
                     high: high.high,
-                    ..ratio_interval
+                    ..interval
                 },
             ),
             blocks_more: low.blocks_more.max(high.blocks_more),
@@ -103,33 +102,33 @@ impl Assessment {
     }
 }
 
-/// How sure the two claims about one comparison must be.
+/// The evidence that the two claims about one comparison need.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Required {
-    /// To be called faster or slower; `None` where nothing would do.
+    /// The confidence for faster or slower; `None` if no evidence would be enough.
     pub direction: Option<Confidence>,
     pub equivalence: Confidence,
-    /// The fewest blocks for either.
+    /// The fewest blocks for either claim.
     pub blocks: usize,
-    /// What the others show of its spread, if they may.
+    /// The spread that the other comparisons show, if they are evidence of this one's.
     pub prior: Option<SpreadPrior>,
 }
 
 /// Comparisons that are judged together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClaimFamily {
-    /// What their directions may be wrong in.
+    /// The error that all their directions together may have.
     pub budget: ErrorBudget,
-    /// Subjects less one: equivalence is claimed at one minus the error over it.
+    /// The number of subjects less one. The error of equivalence is divided by it.
     pub equivalences: usize,
     /// The fewest blocks that carry a verdict.
     pub blocks: usize,
-    /// Whether they are evidence of each other's spread.
+    /// Whether the comparisons are evidence of each other's spread.
     pub is_spread_shared: bool,
 }
 
 impl ClaimFamily {
-    /// Comparisons that no others stand behind, among so many subjects less one.
+    /// Comparisons that hand no error on to others.
     #[must_use]
     pub fn alone(equivalences: usize) -> ClaimFamily {
         ClaimFamily {
@@ -140,7 +139,7 @@ impl ClaimFamily {
         }
     }
 
-    /// Comparisons that were requested before all others of the same subjects.
+    /// The requested comparisons, which are judged before all others of the same subjects.
     #[must_use]
     pub fn gate(equivalences: usize) -> ClaimFamily {
         ClaimFamily {
@@ -154,8 +153,8 @@ impl ClaimFamily {
         }
     }
 
-    /// The same in a study whose number of blocks was set, or was not: if it was,
-    /// fewer carry a verdict, and they are evidence of each other's spread.
+    /// This family in a study whose number of blocks was set in advance, or was not. If it was,
+    /// fewer blocks carry a verdict, and comparisons are evidence of each other's spread.
     #[must_use]
     pub fn ordered(self, is_ordered: bool) -> ClaimFamily {
         ClaimFamily {
@@ -165,8 +164,8 @@ impl ClaimFamily {
         }
     }
 
-    /// These, if they are this share of all that are requested together and the others
-    /// are judged apart, by another metric: each may be wrong in its share.
+    /// This family with a share of the error, because it is only that share of the requested
+    /// comparisons: the others are judged separately, by another metric.
     #[must_use]
     pub fn part(self, share: f64) -> ClaimFamily {
         let error = self.budget.error * share;
@@ -179,38 +178,38 @@ impl ClaimFamily {
         }
     }
 
-    /// Comparisons behind these, of which so many claims stand.
+    /// The comparisons behind this gate, of whose claims so many stand.
     #[must_use]
     pub fn behind(self, standing: usize, claims: usize) -> ClaimFamily {
         ClaimFamily {
             budget: ErrorBudget::whole(self.budget.behind(standing, claims)),
-            // They are pairs of subjects that occur in several others each.
+            // Each of their subjects is in several of these pairs.
             is_spread_shared: false,
             ..self
         }
     }
 
-    /// What each of these claims is held to, by its p-value, which comes back adjusted.
+    /// The evidence that each claim needs, given its p-value, and its adjusted p-value.
     pub(crate) fn held_to(self, p_values: &[f64]) -> Vec<(Required, f64)> {
         let equivalence = ERROR / self.equivalences.max(1) as f64;
         let equivalence = Confidence::new(1.0 - equivalence).unwrap_or(Confidence::CERTAIN);
-        let each = holm(p_values, self.budget).into_iter().map(|adjusted| {
+        let claims = holm(p_values, self.budget).into_iter().map(|adjusted| {
             let required = Required {
                 direction: Confidence::new(1.0 - adjusted.error),
                 equivalence,
                 blocks: self.blocks,
                 prior: None,
             };
-            // As if all that directions may be wrong in were these claims'.
+            // Compares with the whole error, whatever share of it this family has.
             let p_adjusted = (adjusted.p_value * ERROR / self.budget.error).min(1.0);
             (required, p_adjusted)
         });
-        each.collect()
+        claims.collect()
     }
 }
 
 impl Required {
-    /// Of a comparison that is the only one.
+    /// The evidence that a single comparison needs.
     pub const ALONE: Required = Required {
         direction: Some(Confidence::COMPUTED),
         equivalence: Confidence::COMPUTED,
@@ -218,7 +217,7 @@ impl Required {
         prior: None,
     };
 
-    /// Reads the intervals of one method at these confidences.
+    /// The verdict of one method, by its intervals at these confidences.
     pub(crate) fn verdict(
         self,
         interval: impl Fn(Confidence) -> LogInterval,
@@ -227,46 +226,49 @@ impl Required {
         if is_within(&interval(self.equivalence), margin) {
             return Verdict::Equivalent;
         }
-        self.direction
-            .map_or(Verdict::Inconclusive, |it| direction(&interval(it)))
+        match self.direction {
+            Some(confidence) => direction(&interval(confidence)),
+            None => Verdict::Inconclusive,
+        }
     }
 }
 
 /// Judges one comparison by the log ratios `ln(subject / baseline)` of its
-/// blocks, in any order. Below 7 blocks there is an interval, and the verdict
-/// is always inconclusive.
+/// blocks, in any order. Below 7 blocks the verdict is always inconclusive.
 ///
 /// # Errors
-/// - [`StatsError::NoLogRatio`] for a number that is not finite.
+/// - [`StatsError::NoLogRatio`] for a log ratio that is not finite.
 /// - [`StatsError::TooFewBlocks`] below 2 blocks.
 pub fn assess(log_ratios: &[f64], margin: Margin) -> Result<Assessment, StatsError> {
     let mut results = assess_together(&[log_ratios], margin, ClaimFamily::alone(1));
     results.pop().expect("as many assessments as comparisons")
 }
 
-/// Judges comparisons that are claimed together, so that all their directions
-/// are wrong no more often than that of a single one may be. Each interval is
-/// that of its comparison alone: with several, one that excludes 1 may still
-/// be inconclusive.
+/// Judges comparisons together, so that any of their directions is false no more
+/// often than that of a single comparison may be. Each interval is that of its
+/// comparison alone, so one that excludes 1 may still be inconclusive.
 ///
 /// Method: directions by Holm's adjustment of the p-values; equivalence by
-/// intervals at one minus the error over k − 1 for k subjects, whether all of them
-/// are beside one or each beside each.
+/// intervals at a confidence of 1 − error ÷ (k − 1) for k subjects, whether all are
+/// compared with one of them or each with each.
 /// Source: docs/explain/statistics/several-subjects.md, "Several subjects"; Lauzon and Caffo (2009).
 #[must_use]
 pub fn assess_together(
-    values: &[&[f64]],
+    comparisons: &[&[f64]],
     margin: Margin,
     family: ClaimFamily,
 ) -> Vec<Result<Assessment, StatsError>> {
-    let prior = SpreadPrior::of(values).filter(|_| family.is_spread_shared);
-    let means: Vec<_> = values.iter().map(|values| mean_of(values, prior)).collect();
-    // What has no mean claims nothing, and makes nothing harder for the others.
+    let prior = SpreadPrior::of(comparisons).filter(|_| family.is_spread_shared);
+    let means: Vec<_> = comparisons
+        .iter()
+        .map(|log_ratios| mean_of(log_ratios, prior))
+        .collect();
+    // A comparison without a mean claims nothing, so the others need no more evidence.
     let claims = means.iter().filter_map(|mean| mean.as_ref().ok());
     let p_values: Vec<f64> = claims.map(PairedMean::p_value).collect();
     let mut held_to = family.held_to(&p_values).into_iter();
-    let mut assessed = Vec::with_capacity(values.len());
-    for (log_ratios, mean) in values.iter().zip(means) {
+    let mut assessed = Vec::with_capacity(comparisons.len());
+    for (log_ratios, mean) in comparisons.iter().zip(means) {
         assessed.push(mean.and_then(|mean| {
             let (required, p_adjusted) = held_to.next().expect("one for each mean");
             let required = Required { prior, ..required };
@@ -279,41 +281,41 @@ pub fn assess_together(
     assessed
 }
 
-/// Decides whether comparisons that are claimed together have blocks enough: when each
-/// has a verdict among them, and its own interval would end the study; see [`decide`].
-/// With no comparison at all there is nothing to be sure of, so it continues.
+/// Decides whether comparisons that are judged together have enough blocks: each needs a verdict
+/// in the family, and an interval that would end a study of this comparison alone; see
+/// [`decide`]. Without any comparison, measuring continues.
 #[must_use]
-pub fn decide_together(values: &[&[f64]], margin: Margin, family: ClaimFamily) -> Decision {
-    // A block without a verified response has no ratio: nothing is settled by it.
-    let alone = values
+pub fn decide_together(comparisons: &[&[f64]], margin: Margin, family: ClaimFamily) -> Decision {
+    // A block without a verified response has no ratio, so it settles nothing.
+    let alone = comparisons
         .iter()
-        .map(|values| decide(values, margin).unwrap_or(Decision::Continue));
-    let is_open = |assessed: Result<Assessment, _>| {
-        assessed.map_or(true, |it: Assessment| it.verdict == Verdict::Inconclusive)
+        .map(|log_ratios| decide(log_ratios, margin).unwrap_or(Decision::Continue));
+    let is_open = |result: Result<Assessment, _>| {
+        !result.is_ok_and(|assessment| assessment.verdict != Verdict::Inconclusive)
     };
     Decision::together(alone, || {
-        let mut assessed = assess_together(values, margin, family).into_iter();
-        assessed.any(is_open)
+        let mut results = assess_together(comparisons, margin, family).into_iter();
+        results.any(is_open)
     })
 }
 
-/// Which of the comparisons that are claimed together are settled whatever later blocks of
-/// the others show: the interval of one lies inside the margin at the confidence that sameness
-/// is held to, or after one of the [`EARLY_LOOKS`] its direction is beyond doubt for all of
-/// them together.
+/// Which of the comparisons that are judged together are settled, whatever later blocks of the
+/// others show. Either the interval of one lies inside the margin at the confidence that
+/// equivalence needs. Or, after one of the [`EARLY_LOOKS`], its direction is beyond doubt for
+/// the whole family.
 ///
-/// Method: beyond doubt for m claims is [`Confidence::CERTAIN`] divided among m, so the order
-/// in which Holm takes the others changes nothing. Those that are judged apart by another metric
-/// count among the m. A comparison that left as soon as its
-/// verdict stood among them would have a false direction far too often: each look would be one
-/// more chance. Source: docs/explain/statistics/stopping.md, "Each load by its own rule".
+/// Method: the error of [`Confidence::CERTAIN`] is divided among m claims, so the order in which
+/// Holm takes the others changes nothing. Claims that are judged separately by another metric
+/// count among the m. A comparison must not leave as soon as it has a verdict in the family:
+/// each look would be another chance of a false direction. Source:
+/// docs/explain/statistics/stopping.md, "Each load by its own rule".
 #[must_use]
 pub fn settled_for_good(
-    values: &[&[f64]],
+    comparisons: &[&[f64]],
     margin: Margin,
     family: ClaimFamily,
 ) -> Vec<Option<Reason>> {
-    let claims = values.len().max(1) as f64 * ERROR / family.budget.error;
+    let claims = comparisons.len().max(1) as f64 * ERROR / family.budget.error;
     let (required, _) = family.held_to(&[0.0])[0];
     let certain = Confidence::new(1.0 - (1.0 - Confidence::CERTAIN.share()) / claims);
     let reason = |log_ratios: &&[f64]| {
@@ -327,11 +329,11 @@ pub fn settled_for_good(
             is_same.then_some(Reason::Precise)
         }
     };
-    values.iter().map(reason).collect()
+    comparisons.iter().map(reason).collect()
 }
 
-/// Reads blocks as one of several comparisons that were made together, held to what
-/// that one was held to: such as some of its blocks, or of their rounds.
+/// Judges other log ratios of a comparison that was judged together with others, by the same
+/// required evidence: some of its blocks, or blocks without some of their rounds.
 ///
 /// # Errors
 /// As [`assess`].
@@ -345,15 +347,15 @@ pub fn assess_as(
 }
 
 fn mean_of(log_ratios: &[f64], prior: Option<SpreadPrior>) -> Result<PairedMean, StatsError> {
-    let paired_mean = PairedMean::of(log_ratios)?;
-    Ok(prior.map_or(paired_mean, |prior| paired_mean.with(prior)))
+    let mean = PairedMean::of(log_ratios)?;
+    Ok(prior.map_or(mean, |prior| mean.with(prior)))
 }
 
-/// What all directions of a family together may be wrong in.
+/// The probability that any direction of a family is false.
 pub(crate) const ERROR: f64 = 1.0 - Confidence::COMPUTED.share();
 
-/// The share of what the last requested pair may be wrong in that goes to the pairs behind
-/// the gate. The less it is, the less the requested pairs pay for them.
+/// The share of the last requested pair's error that goes to the pairs behind the gate. The
+/// smaller it is, the less evidence the requested pairs need.
 const HANDED_ON: f64 = 0.1;
 
 fn describe(
@@ -367,7 +369,7 @@ fn describe(
     let second = averages
         .as_ref()
         .map(|averages| averages.interval(Confidence::COMPUTED));
-    let pull = second.map_or(0.0, |it| (interval.center - it.interval.center).abs());
+    let pull = second.map_or(0.0, |ranks| (interval.center - ranks.interval.center).abs());
     let verdict = if mean.blocks() < required.blocks {
         Verdict::Inconclusive
     } else {
@@ -394,7 +396,8 @@ fn describe(
         required,
         verdict,
         second_verdict: averages.and_then(|averages| {
-            second_verdict(|it| averages.interval(it), verdict, required, margin)
+            let ranks = |confidence| averages.interval(confidence);
+            second_verdict(ranks, verdict, required, margin)
         }),
         is_pulled: pull > interval.half_width() / 2.0,
         hodges_lehmann: second.map(|second| second.interval.ratios(second.coverage)),
@@ -403,9 +406,9 @@ fn describe(
     })
 }
 
-/// The verdict of ranks beside that of the mean; `None` if it settles nothing and
-/// a few blocks cannot be ranked with as much confidence as a claim requires: weaker
-/// evidence contradicts no claim that requires more.
+/// The verdict of ranks, given that of the mean. `None` if the mean's is inconclusive and the
+/// ranks of so few blocks cannot reach the confidence that a claim requires: weaker evidence
+/// contradicts no such claim.
 pub(crate) fn second_verdict(
     ranks: impl Fn(Confidence) -> RankInterval,
     verdict: Verdict,
@@ -418,18 +421,18 @@ pub(crate) fn second_verdict(
     (can_claim || verdict != Verdict::Inconclusive).then_some(second)
 }
 
-/// How many blocks more it takes for the precision that the margin requires.
+/// The number of additional blocks until the mean is as precise as the margin requires.
 fn blocks_to_precision(mean: &PairedMean, required: Required, margin: Margin) -> u32 {
     let half_width = mean.half_width(required.equivalence);
     blocks_needed(mean.blocks(), required.blocks, half_width, margin)
 }
 
-/// How many blocks more it takes until a direction shows; `None` when no number that
-/// anybody would wait for does.
+/// The number of additional blocks until a direction shows; `None` if [`BLOCKS_MOST`] are not
+/// enough.
 fn blocks_to_direction(mean: &PairedMean, required: Required) -> Option<u32> {
     let blocks = mean.blocks();
     if blocks < BLOCKS_ORDERED {
-        // Too few for a spread to go by.
+        // Too few to estimate a spread.
         return Some(required.blocks.saturating_sub(blocks) as u32);
     }
     let count = mean.blocks_to_direction(required.direction?, BLOCKS_MOST)?;
@@ -439,11 +442,11 @@ fn blocks_to_direction(mean: &PairedMean, required: Required) -> Option<u32> {
 /// More blocks than is practical: at a minute each they take two years.
 const BLOCKS_MOST: usize = 1_000_000;
 
-/// Reads an interval of log ratios of a metric of which more is better:
-/// equivalent when it lies inside the margin, else faster or slower when it
+/// Judges an interval of log ratios of a metric of which more is better:
+/// equivalent if it lies inside the margin, else faster or slower if it
 /// excludes "no difference", else inconclusive.
 ///
-/// Never [`Verdict::Invalid`]: that is decided from findings, before.
+/// Never [`Verdict::Invalid`], which findings decide before.
 #[must_use]
 pub fn judge_interval(interval: &LogInterval, margin: Margin) -> Verdict {
     if is_within(interval, margin) {

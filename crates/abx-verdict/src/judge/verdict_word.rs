@@ -27,8 +27,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict seen from the other side: for a metric of which less is
-    /// better, such as a time, or with subject and baseline exchanged.
+    /// The opposite verdict: for a metric of which less is better, such as a time, or with subject
+    /// and baseline exchanged.
     #[must_use]
     pub fn mirrored(self) -> Verdict {
         match self {
@@ -40,7 +40,7 @@ impl Verdict {
         }
     }
 
-    /// A verdict on a speed, turned into one on a metric of this sense.
+    /// Turns a verdict on a speed into one on a metric of this sense.
     #[must_use]
     pub fn in_sense(self, sense: Sense) -> Verdict {
         match (sense, self) {
@@ -52,7 +52,8 @@ impl Verdict {
         }
     }
 
-    /// What a ratio of a metric of this sense is, for a difference that is known to be there.
+    /// The direction of a difference that is known to exist, by the ratio of a metric of this
+    /// sense.
     #[must_use]
     pub fn of_change(ratio: f64, sense: Sense) -> Verdict {
         if ratio > 1.0 {
@@ -62,13 +63,13 @@ impl Verdict {
         }
     }
 
-    /// Whether the blocks decide the question: which way the two differ, or that they do not.
+    /// Whether it states the direction of a difference, or that there is none.
     #[must_use]
     pub fn is_decided(self) -> bool {
         self.is_directed() || self == Verdict::Equivalent
     }
 
-    /// Whether it means that the two differ, and which way.
+    /// Whether it states the direction of a difference.
     #[must_use]
     pub fn is_directed(self) -> bool {
         !matches!(
@@ -83,8 +84,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn four_words_say_which_way_two_differ() {
-        // Method: every verdict, and that the other side has the opposite one.
+    fn four_verdicts_have_a_direction() {
+        // Method: every verdict and its opposite.
         let directed = [
             Verdict::Faster,
             Verdict::Slower,
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_is_less_or_more_and_a_time_is_mirrored() {
+    fn costs_are_less_or_more_and_times_are_mirrored() {
         // Method: each direction in each sense.
         let table = [
             (Verdict::Faster, Sense::Speed, Verdict::Faster),

@@ -1,24 +1,24 @@
-//! The result of a look at the subjects of the catalog: which of them start here
-//! and respond correctly. Nothing is loaded, so nothing is known of speed.
+//! The result of checking the subjects of the catalog: which of them start here and respond
+//! correctly. The check offers no load, so it shows nothing about speed.
 
 use serde::{Deserialize, Serialize};
 
 use abx_evidence::OutputHead;
 
-/// The subjects that were looked at, in the order of the catalog.
+/// The checked subjects, in the order of the catalog.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckRecord {
     #[serde(flatten)]
     pub head: OutputHead,
-    /// The version of abx that looked.
+    /// The version of abx that checked.
     pub abx_version: String,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
-    /// One for each subject of each study.
+    /// One per subject of each study.
     pub subjects: Vec<CheckedSubject>,
 }
 
-/// A subject that was looked at.
+/// A checked subject.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckedSubject {
     /// The study that it belongs to.
@@ -29,7 +29,7 @@ pub struct CheckedSubject {
     pub ready_s: Option<f64>,
     /// Memory of its processes together, once it had responded.
     pub rss_bytes: Option<u64>,
-    /// Why it is not ready, and what changes that.
+    /// Why it is not ready, and the remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -40,11 +40,11 @@ pub struct CheckedSubject {
 pub enum SubjectStatus {
     /// It started, responded correctly and was stopped.
     Ready,
-    /// Something that it needs is not there and can be had.
+    /// Something that it needs is missing and can be provided.
     Missing,
     /// It did not start, or its response was wrong.
     Broken,
-    /// It needs a program that only the user can bring.
+    /// It needs a program that only the user can provide.
     Skipped,
 }
 

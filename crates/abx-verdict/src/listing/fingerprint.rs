@@ -1,12 +1,12 @@
-//! What a throughput owes to its machine, as far as it can be read.
+//! The properties of a machine on which throughput depends.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use abx_evidence::record::{Machine, Wait};
 
-/// The kernel's own share of memory differs a little from start to start, so
-/// sizes closer than this are the same machine's.
+/// The largest relative difference of memory sizes of the same machine: the kernel's own share
+/// of memory differs slightly from start to start.
 const MEMORY_APART: f64 = 0.01;
 
 /// The properties of a machine on which throughput depends, as far as they can be read.
@@ -34,7 +34,7 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// That of a machine on which so many worker threads made the load.
+    /// The fingerprint of a machine on which so many worker threads made the load.
     #[must_use]
     pub fn of_machine(machine: &Machine, threads: usize) -> Fingerprint {
         Fingerprint {
@@ -50,7 +50,7 @@ impl Fingerprint {
         }
     }
 
-    /// Whether it is of the same machine, however threads and processors were divided there.
+    /// Whether it is of the same machine, however threads and CPUs were divided.
     #[must_use]
     pub fn is_same_machine(&self, other: &Fingerprint) -> bool {
         let is_same_memory = match (self.memory_bytes, other.memory_bytes) {
@@ -92,9 +92,9 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changes_a_throughput_makes_another_machine() {
-        // Method: each part changed alone, and what may change: a patch of the
-        // kernel, half a percent of memory, and everything else of a machine.
+    fn only_properties_that_change_throughput_make_another_machine() {
+        // Method: each property changed alone, and changes without effect: a patch of the
+        // kernel, half a percent of memory, and another governor.
         let before = Fingerprint::of_machine(&machine(), 1);
         let is_same = |change: fn(&mut Machine)| {
             let mut changed = machine();

@@ -1,5 +1,5 @@
-//! The entry of each record in a list: read from its JSON without what was
-//! measured, which is most of it.
+//! The entry of each record in a list, read from its JSON without the measurements, which are
+//! most of it.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,29 +18,29 @@ pub struct History {
     #[serde(flatten)]
     pub head: OutputHead,
     pub folder: String,
-    /// The records that are shown.
+    /// The listed records.
     pub entries: Vec<Entry>,
-    /// How many more there are.
+    /// The number of further records.
     pub left_out: usize,
-    /// How many studies are not among them that failed before anything was measured.
+    /// The number of omitted studies that failed before anything was measured.
     pub unmeasured: usize,
-    /// Files there that are no records of this version.
+    /// Files in the folder that are not records of this version.
     pub unread: Vec<UnreadFile>,
 }
 
 /// One record in the list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entry {
-    /// What it can be named by instead of its path.
+    /// Its id, which can replace its path on command lines.
     pub id: String,
     /// Its file's name in the folder.
     pub file: String,
-    /// What is known of it.
+    /// Its description.
     #[serde(flatten)]
     pub outline: Outline,
 }
 
-/// A file that is no record of this version.
+/// A file that is not a record of this version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UnreadFile {
     /// Its name in the folder.
@@ -49,7 +49,7 @@ pub struct UnreadFile {
     pub why: String,
 }
 
-/// What a record is, in short.
+/// A short description of a record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outline {
     pub kind: RecordKind,
@@ -62,26 +62,26 @@ pub struct Outline {
     /// How long it took, in seconds.
     pub elapsed_s: Option<f64>,
     pub subjects: Vec<OutlineSubject>,
-    /// The names of the loads, after that of a scenario's file.
+    /// The names of the loads, each after the name of its scenario's file.
     pub loads: Vec<String>,
-    /// What was concluded of what the study was made for; nothing in others.
+    /// The primary comparisons of a study, or the culprit of a search.
     pub comparisons: Vec<OutlineComparison>,
     /// Complete blocks.
     pub blocks: usize,
-    /// Whether anything was measured: a block was begun, or it is no study.
+    /// Whether anything was measured: a block was begun, or the ends of a search were compared.
     pub is_measured: bool,
     /// Verified responses, messages or sessions per second of a run.
     pub throughput_per_s: Option<f64>,
-    /// Of a search for a commit.
+    /// The search, if it is one for a commit.
     pub search: Option<OutlineSearch>,
     pub machine: Fingerprint,
-    /// What its randomness was drawn from; `None` where that was not kept.
+    /// The seed of its randomness; `None` if the record does not have it.
     pub seed: Option<u64>,
     /// The version of abx that measured.
     pub abx_version: String,
 }
 
-/// What was measured.
+/// The kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordKind {
@@ -108,13 +108,13 @@ pub struct OutlineSubject {
     pub name: String,
     /// The version that it reported.
     pub version: Option<String>,
-    /// What started it; empty for a server that was running.
+    /// The command that started it; empty for a server that was already running.
     pub command: Vec<String>,
-    /// Where it was found, for a server that was running.
+    /// The address of a server that was already running.
     pub address: Option<String>,
 }
 
-/// What was concluded of two subjects under one load.
+/// The result of one comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutlineComparison {
     pub load: String,
@@ -127,12 +127,12 @@ pub struct OutlineComparison {
     /// The interval's upper end.
     pub high: Option<f64>,
     pub verdict: Verdict,
-    /// How many blocks it rests on.
+    /// The number of blocks on which it rests.
     #[serde(default)]
     pub blocks: usize,
 }
 
-/// Why a file is no record of this version.
+/// Why a file is not a record of this version.
 #[derive(Debug, thiserror::Error)]
 pub enum OutlineError {
     #[error("{0}")]
@@ -142,7 +142,7 @@ pub enum OutlineError {
          the version of abx that wrote it"
     )]
     Schema(String),
-    /// It is output that no list has.
+    /// The file is output of a kind that lists omit.
     #[error("it is not a study, a run or a search for a commit: abx lists only these")]
     Kind,
 }
@@ -151,7 +151,7 @@ impl Outline {
     /// Reads the outline of a record.
     ///
     /// # Errors
-    /// [`OutlineError`] when the text is no record of this version.
+    /// [`OutlineError`] if the text is not a record of this version.
     pub fn read(json: &str) -> Result<Outline, OutlineError> {
         let Schema { schema, kind } = serde_json::from_str(json)?;
         match schema.as_str() {
@@ -176,17 +176,14 @@ impl Outline {
         }
     }
 
-    /// How often there is each verdict, in the order of their first appearance.
+    /// The number of each verdict, in the order of their first appearance.
     #[must_use]
     pub fn verdicts(&self) -> Vec<(Verdict, usize)> {
         let mut counts: Vec<(Verdict, usize)> = Vec::new();
-        for outline_comparison in &self.comparisons {
-            match counts
-                .iter_mut()
-                .find(|(verdict, _)| *verdict == outline_comparison.verdict)
-            {
+        for OutlineComparison { verdict, .. } in &self.comparisons {
+            match counts.iter_mut().find(|(known, _)| known == verdict) {
                 Some((_, count)) => *count += 1,
-                None => counts.push((outline_comparison.verdict, 1)),
+                None => counts.push((*verdict, 1)),
             }
         }
         counts
@@ -204,13 +201,13 @@ fn outline_of_search(record: BisectRecord) -> Outline {
         name: name.clone(),
         ..OutlineSubject::default()
     };
-    let tried = { record.ends.iter() }
-        .map(|ends| &ends.ratios)
-        .chain(record.trials.iter().map(|trial| &trial.ratios))
-        .chain({ record.confirmation.iter() }.flat_map(|confirmation| {
-            let first = confirmation.pairs.first();
-            first.map(|pair| &pair.ratios)
-        }));
+    let ends = record.ends.iter().map(|ends| &ends.ratios);
+    let trials = record.trials.iter().map(|trial| &trial.ratios);
+    let confirmations = record.confirmation.iter();
+    let first_pair = confirmations.filter_map(|confirmation| confirmation.pairs.first());
+    let compared = ends
+        .chain(trials)
+        .chain(first_pair.map(|pair| &pair.ratios));
     Outline {
         kind: RecordKind::Bisect,
         study: None,
@@ -219,7 +216,7 @@ fn outline_of_search(record: BisectRecord) -> Outline {
         subjects: record.revisions.iter().map(subject).collect(),
         loads: Vec::new(),
         comparisons: culprit(&record).into_iter().collect(),
-        blocks: tried.map(|ratios| ratios.per_block.len()).sum(),
+        blocks: compared.map(|ratios| ratios.per_block.len()).sum(),
         is_measured: record.ends.is_some(),
         throughput_per_s: None,
         search: Some(OutlineSearch {
@@ -233,13 +230,14 @@ fn outline_of_search(record: BisectRecord) -> Outline {
     }
 }
 
-/// The commit that a search found, compared with its parent.
+/// The culprit of a search, compared with its parent.
 fn culprit(record: &BisectRecord) -> Option<OutlineComparison> {
     let Some(BisectConclusion::Culprit { position }) = record.conclusion else {
         return None;
     };
     let confirmation = record.confirmation.as_ref()?;
     let bounds = confirmation.bounds()?;
+    let first_pair = confirmation.pairs.first();
     Some(OutlineComparison {
         load: String::new(),
         subject: record.commits.get(position)?.short().to_owned(),
@@ -249,11 +247,11 @@ fn culprit(record: &BisectRecord) -> Option<OutlineComparison> {
         low: Some(bounds.low),
         high: Some(bounds.high),
         verdict: record.direction(bounds.ratio),
-        blocks: { confirmation.pairs.first() }.map_or(0, |pair| pair.ratios.per_block.len()),
+        blocks: first_pair.map_or(0, |pair| pair.ratios.per_block.len()),
     })
 }
 
-/// The keys of a study that count here; the rest is skipped.
+/// The keys of a study that an outline needs; the others are skipped.
 #[derive(Deserialize)]
 struct StudyOutline {
     abx_version: String,
@@ -268,7 +266,7 @@ struct StudyOutline {
     machine: Machine,
     subjects: Vec<OutlineSubject>,
     loads: Vec<OfferOutline>,
-    /// Of a run.
+    /// Only in runs.
     throughput_per_s: Option<f64>,
     #[serde(default)]
     comparisons: Vec<ComparisonKeys>,
@@ -293,7 +291,7 @@ struct ScenarioOutline {
 }
 
 impl OfferOutline {
-    /// Its name, after that of its scenario's file.
+    /// Its name, after the name of its scenario's file.
     fn outline(self) -> String {
         match self.settings.scenario {
             Some(ScenarioOutline { file }) => {
@@ -319,9 +317,8 @@ struct BlockOutline {
 
 impl StudyOutline {
     fn outline(self) -> Outline {
-        let comparison_keys = self.comparisons.into_iter();
-        let primary =
-            comparison_keys.filter(|comparison_keys| comparison_keys.role == Role::Primary);
+        let comparisons = self.comparisons.into_iter();
+        let primary = comparisons.filter(|comparison| comparison.role == Role::Primary);
         Outline {
             kind: RecordKind::Study,
             study: self.study,
@@ -330,9 +327,7 @@ impl StudyOutline {
             elapsed_s: Some(self.elapsed_s),
             subjects: self.subjects,
             loads: self.loads.into_iter().map(OfferOutline::outline).collect(),
-            comparisons: primary
-                .map(|comparison_keys| comparison_keys.outline)
-                .collect(),
+            comparisons: primary.map(|comparison| comparison.outline).collect(),
             blocks: self.blocks.iter().filter(|block| block.complete).count(),
             is_measured: !self.blocks.is_empty(),
             throughput_per_s: self.throughput_per_s,
@@ -349,7 +344,7 @@ impl StudyOutline {
     }
 }
 
-/// The keys of a run in its old schema that count here.
+/// The keys of a run in its old schema that an outline needs.
 #[derive(Deserialize)]
 struct OldRunOutline {
     throughput_per_s: Option<f64>,

@@ -1,6 +1,6 @@
-//! Lists of records and studies: [`history`] of the records that are kept,
-//! [`catalog`] of the studies that abx carries; [`plan`] derives from those what the next can find,
-//! and [`trend`] how the figures of one study change from record to record.
+//! Lists of records and studies: [`history`] lists the saved records, and [`catalog`] the subjects
+//! of the included studies. [`plan`] derives from earlier records which difference the next study
+//! can find. [`trend`] shows how the figures of one study change from record to record.
 
 pub mod catalog;
 pub(crate) mod fingerprint;

@@ -1,5 +1,5 @@
-//! What a study can find before it is conducted: from the spread that earlier studies had
-//! to the difference that as many blocks as its budget has would show.
+//! The difference that a planned study can find: from the spread of earlier studies, and the
+//! number of blocks for which its budget has room.
 
 use serde::Deserialize;
 
@@ -21,9 +21,9 @@ pub struct PlannedStudy {
     pub subjects: Vec<OutlineSubject>,
     /// How many loads there are.
     pub loads: usize,
-    /// How many comparisons are judged together under a load.
+    /// The number of comparisons that are judged together under a load.
     pub together: usize,
-    /// How long it may take, in seconds.
+    /// The longest time that it may take, in seconds.
     pub budget_s: f64,
     /// The number of blocks that was set.
     pub blocks: Option<u32>,
@@ -33,7 +33,7 @@ pub struct PlannedStudy {
     pub why_share: f64,
     /// Whether limits decide when it ends (`--expect`, `--fail-if-slower`).
     pub has_limits: bool,
-    /// The machine; what is set for a study is not looked at.
+    /// The machine; the settings of the study in it are ignored.
     pub machine: Fingerprint,
 }
 
@@ -49,39 +49,39 @@ pub struct PastStudy {
     degrees: usize,
 }
 
-/// Where a spread is from.
+/// The source of a spread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpreadSource {
     /// Studies of the same subjects.
     SameSubjects,
     OtherSubjects,
-    /// What `abx doctor` measured, of a server beside itself.
+    /// Measurements of `abx doctor`, which compares a server with itself.
     Doctor,
 }
 
-/// How far blocks scatter on this machine.
+/// The spread of blocks on this machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KnownSpread {
     /// The standard deviation of a log ratio from block to block: 0.02 is about 2 %.
     pub spread: f64,
     pub source: SpreadSource,
     pub studies: usize,
-    /// How long a block took for each subject and load, starts included, in seconds.
+    /// The time of a block per subject and load, including starts, in seconds.
     pub seconds: f64,
 }
 
-/// What a study can find.
+/// A planned study, with its expected spread and size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudyPlan {
     pub study: PlannedStudy,
-    /// How far its blocks will scatter, going by earlier studies; `None` when there are none.
+    /// The expected spread of its blocks, from earlier studies; `None` if there are none.
     pub known: Option<KnownSpread>,
-    /// How many blocks its budget has room for.
+    /// The number of blocks for which its budget has room.
     pub blocks_most: usize,
 }
 
-/// A block's time for each subject and load where nothing is known: 1.5 s of load, warm-up
-/// and start.
+/// The time of a block per subject and load, in seconds, if there is no earlier study: 1.5 s of
+/// load, warm-up and start.
 const SECONDS_USUAL: f64 = 3.5;
 
 #[derive(Deserialize)]
@@ -98,28 +98,23 @@ struct ComparisonKeys {
 }
 
 impl PastStudy {
-    /// Reads a record; `None` for one that has no two blocks of throughput to compare.
+    /// Reads a record; `None` if no comparison of throughput has two blocks.
     ///
     /// # Errors
-    /// [`OutlineError`] when the text is no record of this version.
+    /// [`OutlineError`] if the text is not a record of this version.
     pub fn read(json: &str, is_of_doctor: bool) -> Result<Option<PastStudy>, OutlineError> {
         let outline = Outline::read(json)?;
         let Ok(Keys { comparisons }) = serde_json::from_str(json) else {
             // A run compares nothing.
             return Ok(None);
         };
-        let kept = comparisons.into_iter();
-        let kept = kept.filter(|comparison_keys| {
-            comparison_keys.role == Role::Primary && comparison_keys.metric == Metric::Throughput
+        let primary = comparisons.into_iter().filter(|comparison| {
+            comparison.role == Role::Primary && comparison.metric == Metric::Throughput
         });
         let (mut squares, mut degrees) = (0.0, 0);
-        for comparison_keys in kept {
-            let logs: Vec<f64> = comparison_keys
-                .per_block
-                .iter()
-                .flatten()
-                .map(|it| it.ln())
-                .collect();
+        for comparison in primary {
+            let ratios = comparison.per_block.iter().flatten();
+            let logs: Vec<f64> = ratios.map(|ratio| ratio.ln()).collect();
             let mean = logs.iter().sum::<f64>() / logs.len().max(1) as f64;
             squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
             degrees += logs.len().saturating_sub(1);
@@ -132,25 +127,19 @@ impl PastStudy {
         }))
     }
 
-    /// Its evidence for a study; `None` if it was made elsewhere.
+    /// Its kind of evidence for a study; `None` if it was measured on another machine.
     fn spread_source(&self, planned: &PlannedStudy) -> Option<SpreadSource> {
         if !self.outline.machine.is_same_machine(&planned.machine) {
             return None;
         }
-        let is_here = |outline_subject: &OutlineSubject| {
-            let report = |this_outline_subject: &OutlineSubject| {
-                (
-                    this_outline_subject.name.clone(),
-                    this_outline_subject.command.clone(),
-                    this_outline_subject.address.clone(),
-                )
-            };
-            self.outline
-                .subjects
-                .iter()
-                .any(|had| report(had) == report(outline_subject))
+        let has_subject = |planned: &OutlineSubject| {
+            self.outline.subjects.iter().any(|subject| {
+                subject.name == planned.name
+                    && subject.command == planned.command
+                    && subject.address == planned.address
+            })
         };
-        Some(if planned.subjects.iter().all(is_here) {
+        Some(if planned.subjects.iter().all(has_subject) {
             SpreadSource::SameSubjects
         } else if self.is_of_doctor {
             SpreadSource::Doctor
@@ -163,8 +152,9 @@ impl PastStudy {
         let outline = &self.outline;
         // A load that was settled before the others has fewer blocks.
         let blocks = |load: &String| {
-            let mine = outline.comparisons.iter().filter(|it| it.load == *load);
-            let most = mine.map(|comparison| comparison.blocks).max();
+            let comparisons = outline.comparisons.iter();
+            let under_load = comparisons.filter(|comparison| comparison.load == *load);
+            let most = under_load.map(|comparison| comparison.blocks).max();
             most.filter(|most| *most > 0).unwrap_or(outline.blocks)
         };
         let blocks: usize = outline.loads.iter().map(blocks).sum();
@@ -174,8 +164,8 @@ impl PastStudy {
 }
 
 impl StudyPlan {
-    /// Plans a study by what earlier ones had: those of the same subjects, else all, else
-    /// what `abx doctor` measured, each on the same machine.
+    /// Plans a study by earlier studies on the same machine: those of the same subjects, else those
+    /// of other subjects, else the measurements of `abx doctor`.
     #[must_use]
     pub fn of(study: PlannedStudy, past: &[PastStudy]) -> StudyPlan {
         let sources = [
@@ -183,12 +173,11 @@ impl StudyPlan {
             SpreadSource::OtherSubjects,
             SpreadSource::Doctor,
         ];
-        let mut each = sources.into_iter();
-        let known = each.find_map(|source| {
-            let of = past
+        let known = sources.into_iter().find_map(|source| {
+            let studies = past
                 .iter()
-                .filter(|past_study| past_study.spread_source(&study) == Some(source));
-            spread(&of.collect::<Vec<_>>(), source)
+                .filter(|past| past.spread_source(&study) == Some(source));
+            spread(&studies.collect::<Vec<_>>(), source)
         });
         let seconds = known.map_or(SECONDS_USUAL, |known| known.seconds);
         let seconds = seconds * (1.0 + study.why_share);
@@ -210,9 +199,8 @@ impl StudyPlan {
         blocks_for_verdict(self.study.blocks.is_some())
     }
 
-    /// How many blocks it will have with this spread: as many as were set, else those
-    /// after which it ends by itself, or for which its budget has room. With limits it may end
-    /// sooner.
+    /// The number of blocks that it will have with this spread: the number that was set, else the
+    /// number after which it ends by itself or uses up its budget. With limits it may end sooner.
     #[must_use]
     pub fn blocks(&self, spread: f64) -> usize {
         let PlannedStudy {
@@ -226,8 +214,8 @@ impl StudyPlan {
         }
     }
 
-    /// The difference, as a share, that a study with this spread finds in 4 of 5 cases,
-    /// adjusted for those judged together; `None` when it has too few blocks for a verdict.
+    /// The difference, as a share, that a study with this spread finds in 4 of 5 cases, adjusted
+    /// for the comparisons judged together; `None` if it has too few blocks for a verdict.
     #[must_use]
     pub fn detectable(&self, spread: f64) -> Option<f64> {
         let blocks = self.blocks(spread);
@@ -237,9 +225,9 @@ impl StudyPlan {
 }
 
 fn spread(past: &[&PastStudy], source: SpreadSource) -> Option<KnownSpread> {
-    let degrees: usize = past.iter().map(|past_study| past_study.degrees).sum();
-    let squares: f64 = past.iter().map(|past_study| past_study.squares).sum();
-    let seconds: f64 = past.iter().map(|past_study| past_study.seconds()).sum();
+    let degrees: usize = past.iter().map(|study| study.degrees).sum();
+    let squares: f64 = past.iter().map(|study| study.squares).sum();
+    let seconds: f64 = past.iter().map(|study| study.seconds()).sum();
     (degrees > 0).then(|| KnownSpread {
         spread: (squares / degrees as f64).sqrt(),
         source,

@@ -22,11 +22,11 @@ use crate::listing::history::{Outline, OutlineError};
 pub struct Trend {
     #[serde(flatten)]
     pub head: OutputHead,
-    /// The study, as it was requested.
+    /// The requested name of the study.
     pub study: String,
-    /// How many records it has.
+    /// The number of its records.
     pub records: usize,
-    /// How many older ones are left out.
+    /// The number of older records that are left out.
     pub left_out: usize,
     /// One per machine, subject and load, in the order in which they first appear.
     pub series: Vec<TrendSeries>,
@@ -45,12 +45,12 @@ pub struct TrendSeries {
     pub changes: Vec<TrendChange>,
 }
 
-/// Records of different machines are not one series.
+/// The machine of a series. Records of different machines are separate series.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct TrendMachine {
-    /// The processor's name.
+    /// The CPU's name.
     pub cpu_model: Option<String>,
-    /// Processors that abx was allowed to use.
+    /// The number of CPUs that abx was allowed to use.
     pub cpus: usize,
 }
 
@@ -74,14 +74,14 @@ pub struct TrendPoint {
 /// A change of level.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrendChange {
-    /// The place of the first record after it, from 0.
+    /// The index of the first record after it.
     pub at: usize,
     /// The last record before it, and the first after it.
     pub records: [String; 2],
     /// The level after it over the level before it.
     #[serde(flatten)]
     pub bounds: Bounds,
-    /// What that is, by the metric.
+    /// The direction of the change, by the metric.
     pub verdict: Verdict,
 }
 
@@ -111,8 +111,8 @@ pub const TREND_METRICS: [Metric; 4] = [
 ];
 
 impl Outline {
-    /// Whether it is a record of the study of this name, or of a subject of this name in a study
-    /// without one.
+    /// Whether it is a record of the study of this name, or has a subject of this name and no
+    /// study name.
     #[must_use]
     pub fn is_of_study(&self, name: &str) -> bool {
         match &self.study {
@@ -125,11 +125,11 @@ impl Outline {
 }
 
 impl TrendRecord {
-    /// Reads what a trend needs of a record with this id. By default the metric is throughput,
-    /// and p99 where the load is a rate, which a server may keep up with however slow it is.
+    /// Reads the keys that a trend needs of a record with this id. By default the metric is
+    /// throughput, or p99 for an open loop, whose throughput a slow server may reach too.
     ///
     /// # Errors
-    /// [`OutlineError`] when the text is no record of a study or a run.
+    /// [`OutlineError`] if the text is not a record of a study or a run.
     pub fn read(
         id: String,
         json: &str,
@@ -137,12 +137,11 @@ impl TrendRecord {
     ) -> Result<TrendRecord, OutlineError> {
         let outline = Outline::read(json)?;
         let keys: TrendKeys = serde_json::from_str(json)?;
-        let commits: BTreeMap<String, String> = { keys.subjects.into_iter() }
-            .filter_map(|subject| {
-                let commit = CommitRecord::shortened(&subject.revision?.commit).to_owned();
-                Some((subject.name, commit))
-            })
-            .collect();
+        let commits = keys.subjects.into_iter().filter_map(|subject| {
+            let commit = CommitRecord::shortened(&subject.revision?.commit).to_owned();
+            Some((subject.name, commit))
+        });
+        let commits: BTreeMap<String, String> = commits.collect();
         let figure = |summary: SummaryKeys| {
             let metric = metric.unwrap_or(match summary.offered {
                 Some(_) => Metric::ResponseP99,
@@ -184,8 +183,8 @@ impl Trend {
     #[must_use]
     pub fn of(study: &str, mut records: Vec<TrendRecord>, left_out: usize) -> Trend {
         records.sort_by(|record, other| {
-            let place = |record: &TrendRecord| (record.outline.started_unix_ms, record.id.clone());
-            place(record).cmp(&place(other))
+            let key = |record: &TrendRecord| (record.outline.started_unix_ms, record.id.clone());
+            key(record).cmp(&key(other))
         });
         let mut series: Vec<TrendSeries> = Vec::new();
         for record in &records {
@@ -193,7 +192,7 @@ impl Trend {
             let is_named =
                 |figure: &&TrendFigure| record.outline.study.is_some() || figure.subject == study;
             for figure in record.figures.iter().filter(is_named) {
-                let is_mine = |series: &&mut TrendSeries| {
+                let is_same = |series: &&mut TrendSeries| {
                     series.subject == figure.subject
                         && series.load == figure.load
                         && series.metric == figure.metric
@@ -206,7 +205,7 @@ impl Trend {
                     commit: figure.commit.clone(),
                     value: figure.value,
                 };
-                match series.iter_mut().find(is_mine) {
+                match series.iter_mut().find(is_same) {
                     Some(series) => series.points.push(point),
                     None => series.push(TrendSeries {
                         subject: figure.subject.clone(),
@@ -231,7 +230,7 @@ impl Trend {
 }
 
 impl TrendSeries {
-    /// Whether it has records enough to be searched for changes.
+    /// Whether it has enough records to be searched for changes.
     #[must_use]
     pub fn is_searched(&self) -> bool {
         self.points.len() >= VALUES_MIN
@@ -241,21 +240,21 @@ impl TrendSeries {
         let logs: Vec<f64> = self.points.iter().map(|point| point.value.ln()).collect();
         // Each value is positive and finite.
         let changes = changes(&logs).unwrap_or_default();
-        let change = |at: usize, bounds: Bounds| TrendChange {
-            at,
-            records: [at - 1, at].map(|place| self.points[place].record.clone()),
-            verdict: Verdict::of_change(bounds.ratio, self.metric.sense()),
-            bounds,
-        };
-        let changes = changes.into_iter().map(|found| {
-            let ratios = found.difference.ratios(Confidence::PRINTED.share());
-            change(found.at, ratios.into())
+        let changes = changes.into_iter().map(|change| {
+            let ratios = change.difference.ratios(Confidence::PRINTED.share());
+            let records = [change.at - 1, change.at];
+            TrendChange {
+                at: change.at,
+                records: records.map(|index| self.points[index].record.clone()),
+                verdict: Verdict::of_change(ratios.ratio, self.metric.sense()),
+                bounds: ratios.into(),
+            }
         });
         self.changes = changes.collect();
     }
 }
 
-/// The keys of a record that count here; the rest is skipped.
+/// The keys of a record that a trend needs; the others are skipped.
 #[derive(Deserialize)]
 struct TrendKeys {
     subjects: Vec<SubjectKeys>,
@@ -285,7 +284,7 @@ struct SummaryKeys {
     server_cpu_us_per_request: Option<f64>,
     response_time_us: Times,
     pss_bytes: Option<u64>,
-    /// Only of a rate.
+    /// Only in an open loop.
     offered: Option<IgnoredAny>,
 }
 

@@ -1,5 +1,5 @@
-//! What the generator gets from a server that does nothing, under the same load
-//! and in the same blocks: no subject can respond to more.
+//! The throughput that the generator gets from a server that does nothing, under the same load
+//! and in the same blocks. No subject can respond to more.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub struct Ceiling {
 }
 
 impl Ceiling {
-    /// That of a load, if it has one.
+    /// The ceiling of a load, if it has one.
     pub(crate) fn of(load: &OfferView) -> Option<Ceiling> {
         let view = &load.ceiling;
         let throughput_per_s = view.throughput().filter(|rate| *rate > 0.0)?;

@@ -1,4 +1,4 @@
-//! Faults seen by subject and block: what each cost, and how long until all was well.
+//! Faults by subject and block: the requests that each cost, and the time to recovery.
 
 use abx_evidence::record::{FaultRecord, FaultSlice, LeftOut, Measured};
 use abx_evidence::sum;
@@ -11,29 +11,28 @@ pub(crate) struct FaultView<'a> {
     interval_ns: f64,
 }
 
-/// What one fault did to one subject in one block.
+/// The effect of one fault on one subject in one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct FaultToll {
-    /// Requests that it could cost anything.
+    /// Requests that it could affect.
     pub(crate) due: u64,
     /// Requests without a correct response.
     pub(crate) lost: u64,
     /// Requests whose correct response was late.
     pub(crate) delayed: u64,
-    /// Requests that were lost or delayed before it was done.
+    /// Requests that were lost or delayed before the fault.
     pub(crate) before: u64,
     pub(crate) recovery: Recovery,
     /// Whether as many processes ran at the end as before.
     pub(crate) is_back: bool,
 }
 
-/// How long until all was well.
+/// The time to recovery.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Recovery {
     /// From the fault to the last request that was lost or delayed, in seconds.
     After(f64),
-    /// Before the next request: at most the time between two, in seconds, since nothing is
-    /// seen in between.
+    /// Before the next request, so at most the time between two requests, in seconds.
     Unseen(f64),
     NotWithin,
 }
@@ -54,8 +53,8 @@ impl FaultToll {
     }
 }
 
-/// Service is back when nothing is lost or delayed in this last part of the time after a
-/// fault, and for so many requests.
+/// A subject has recovered if nothing is lost or delayed in this last part of the time after a
+/// fault, and for at least this many requests.
 const CALM_PART: f64 = 0.1;
 const CALM_REQUESTS: f64 = 10.0;
 
@@ -68,13 +67,13 @@ impl<'a> FaultView<'a> {
         })
     }
 
-    /// Why a subject is left out of it.
+    /// Why a subject is left out of the fault.
     pub(crate) fn left_out(&self, subject: &str) -> Option<&'a LeftOut> {
         let mut left_outs = self.fault.left_out.iter();
         left_outs.find(|left_out| left_out.subject == subject)
     }
 
-    /// What was measured of a subject: one for each complete block.
+    /// The slices of a subject: one per complete block.
     pub(crate) fn slices(
         &self,
         subject: &'a str,
@@ -82,39 +81,37 @@ impl<'a> FaultView<'a> {
         let name = self.fault.name.as_str();
         self.study.complete_blocks().map(move |block| {
             let mut slices = block.faults.iter();
-            slices.find(|fault_slice| fault_slice.fault == name && fault_slice.subject == subject)
+            slices.find(|slice| slice.fault == name && slice.subject == subject)
         })
     }
 
-    /// What it did to a subject: one for each complete block; `None` where it was not done.
+    /// The tolls of a subject: one per complete block; `None` if the fault was not injected.
     pub(crate) fn tolls(&self, subject: &'a str) -> Vec<Option<FaultToll>> {
         // A subject that failed in some block has no toll.
         let is_void = self.left_out(subject).is_some();
-        let each = self.slices(subject);
-        each.map(|slice| self.toll(slice.filter(|_| !is_void)?))
+        self.slices(subject)
+            .map(|slice| self.toll(slice.filter(|_| !is_void)?))
             .collect()
     }
 
     fn toll(&self, slice: &FaultSlice) -> Option<FaultToll> {
         let struck_ns = slice.struck_ns?;
-        // A request that had waited for longer when the fault was done was late already.
+        // A request that had waited for longer at the time of the fault was already late.
         let from_ns = struck_ns.saturating_sub(self.fault.delayed_after_ns);
-        let line = &slice.timeline;
-        let [lost, delayed] = [
-            line.from(from_ns, |line| &line.failed),
-            line.from(from_ns, |line| &line.delayed),
-        ];
+        let timeline = &slice.timeline;
+        let lost = timeline.from(from_ns, |timeline| &timeline.failed);
+        let delayed = timeline.from(from_ns, |timeline| &timeline.delayed);
         let total = sum([
-            line.from(0, |line| &line.failed),
-            line.from(0, |line| &line.delayed),
+            timeline.from(0, |timeline| &timeline.failed),
+            timeline.from(0, |timeline| &timeline.delayed),
         ]);
         let before = total.saturating_sub(lost).saturating_sub(delayed);
         Some(FaultToll {
-            due: line.from(from_ns, |line| &line.due),
+            due: timeline.from(from_ns, |timeline| &timeline.due),
             lost,
             delayed,
             before,
-            recovery: self.recovery(struck_ns, line.last_disturbed_ns),
+            recovery: self.recovery(struck_ns, timeline.last_disturbed_ns),
             is_back: slice.processes_after >= slice.processes_before,
         })
     }

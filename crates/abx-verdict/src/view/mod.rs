@@ -1,6 +1,5 @@
-//! A study seen by load, subject and block, added up once. Judges, findings and
-//! descriptions read these views: [`StudyView`] holds one for each load, that one for
-//! each subject, and that one for each block.
+//! A study by load, subject and block, added up once, for the judge, findings and summaries.
+//! [`StudyView`] has a view per load, which has one per subject, which has one per block.
 
 pub(crate) mod ceilings;
 pub(crate) mod faults;

@@ -8,17 +8,17 @@ use abx_stats::Margin;
 /// All loads of a study.
 pub(crate) struct StudyView<'a> {
     pub(crate) study: &'a Measured,
-    /// In the order in which they were named.
+    /// In the order of the study.
     pub(crate) loads: Vec<OfferView<'a>>,
 }
 
-/// One load: what each subject gave under it.
+/// All subjects under one load.
 pub(crate) struct OfferView<'a> {
     pub(crate) study: &'a Measured,
     pub(crate) load: &'a LoadRecord,
-    /// In the order in which they were named.
+    /// In the order of the study.
     pub(crate) subjects: Vec<SubjectView<'a>>,
-    /// A server that does nothing, in one round of several.
+    /// The server that does nothing, which was loaded in only some of the rounds.
     pub(crate) ceiling: SubjectView<'a>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> StudyView<'a> {
     }
 }
 
-/// Differences up to this do not matter.
+/// The margin up to which differences do not matter.
 pub(crate) fn margin(study: &Measured) -> Margin {
     Margin::new(study.settings.margin).unwrap_or(Margin::DEFAULT)
 }
@@ -63,7 +63,7 @@ impl<'a> OfferView<'a> {
         self.subjects.iter().find(|view| view.subject == name)
     }
 
-    /// Whether the subject of this name is there and has failed.
+    /// Whether the subject of this name has failed.
     pub(crate) fn has_failed(&self, name: &str) -> bool {
         self.subject(name).is_some_and(SubjectView::has_failed)
     }
@@ -75,7 +75,7 @@ impl<'a> OfferView<'a> {
         subjects
     }
 
-    /// Those of all slices, whichever subject was loaded.
+    /// The sums of all slices, of subjects and of the ceiling.
     pub(crate) fn sums(&self) -> Sums {
         let subjects = self.subjects.iter();
         subjects.fold(self.ceiling.sums.clone(), |sums, view| {
@@ -87,7 +87,7 @@ impl<'a> OfferView<'a> {
         self.study.block_loads(&self.load.name)
     }
 
-    /// How many of its rounds were disturbed, and how many there are.
+    /// The number of disturbed rounds, and of all rounds.
     pub(crate) fn disturbed_rounds(&self) -> (u64, u64) {
         let rounds = self.parts().flat_map(|part| &part.rounds);
         rounds.fold((0, 0), |(disturbed, total), round| {
@@ -98,17 +98,13 @@ impl<'a> OfferView<'a> {
         })
     }
 
-    /// In how many blocks each subject has a slice that nothing disturbed, and how many
-    /// there are.
+    /// The number of blocks in which each subject has an undisturbed slice, and of all blocks.
     pub(crate) fn clean_blocks(&self) -> (usize, usize) {
         let total = self.parts().count();
-        let is_clean = |block: &usize| {
-            let of_block = self
-                .subjects
+        let is_clean = |index: &usize| {
+            self.subjects
                 .iter()
-                .filter_map(|subject| subject.blocks.get(*block));
-            of_block
-                .into_iter()
+                .filter_map(|subject| subject.blocks.get(*index))
                 .all(|block| block.undisturbed.slices > 0)
         };
         ((0..total).filter(is_clean).count(), total)

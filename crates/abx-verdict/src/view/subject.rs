@@ -14,7 +14,7 @@ pub struct SubjectView<'a> {
     pub(crate) subject: &'a str,
     /// In the order in which they were measured.
     pub(crate) blocks: Vec<BlockView<'a>>,
-    /// Those of all blocks together.
+    /// The sums of all blocks.
     pub(crate) sums: Sums,
 }
 
@@ -24,17 +24,17 @@ pub(crate) struct BlockView<'a> {
     pub(crate) block: &'a BlockRecord,
     pub(crate) part: &'a BlockLoad,
     subject: &'a str,
-    /// Those of all its slices.
+    /// The sums of all its slices.
     pub(crate) sums: Sums,
-    /// Those without the slices that were disturbed.
+    /// The sums of its undisturbed slices.
     pub(crate) undisturbed: Sums,
 }
 
-/// Which of a block's histograms.
+/// Picks one of a block's histograms.
 pub(crate) type Pick = fn(&Histograms) -> &Histogram;
 
 impl<'a> SubjectView<'a> {
-    /// That of the subject of this name.
+    /// The view of the subject of this name.
     #[must_use]
     pub fn of(study: &'a Measured, load: &'a LoadRecord, subject: &'a str) -> SubjectView<'a> {
         let parts = study
@@ -46,10 +46,9 @@ impl<'a> SubjectView<'a> {
         let blocks: Vec<BlockView> = parts
             .map(|(block, part)| BlockView::of(study, load, block, part, subject))
             .collect();
-        let none = Sums::none();
         let sums = blocks
             .iter()
-            .fold(none, |sums, block| sums.plus(&block.sums));
+            .fold(Sums::none(), |sums, block| sums.plus(&block.sums));
         SubjectView {
             study,
             load,
@@ -64,12 +63,12 @@ impl<'a> SubjectView<'a> {
         self.sums.throughput(&self.load.settings)
     }
 
-    /// What was due and what was sent of it; `None` in a closed loop.
+    /// The requests that were due, and those that were sent; `None` in a closed loop.
     pub(crate) fn offered(&self) -> Option<Offered> {
         self.sums.offered(&self.load.settings.arrivals)
     }
 
-    /// What was read of it beside its slices, in each block that has it.
+    /// The readings outside its slices, in each block that has them.
     pub(crate) fn readings(&self) -> impl Iterator<Item = &'a SubjectReadings> {
         self.blocks.iter().filter_map(BlockView::readings)
     }
@@ -77,11 +76,11 @@ impl<'a> SubjectView<'a> {
     /// Its warm-up in each block that has one.
     pub(crate) fn warm_ups(&self) -> impl Iterator<Item = &'a SliceRecord> {
         self.readings()
-            .filter_map(|subject_readings| subject_readings.warm_up.as_ref())
+            .filter_map(|readings| readings.warm_up.as_ref())
     }
 
-    /// Whether it left so many requests without a response, in the pilot or in a block, that it is
-    /// not loaded under this load any more, or was not there at the start of a block.
+    /// Whether it left so many requests without a response, in the pilot or in a block, that this
+    /// load is not offered to it any more, or whether it failed at the start of a block.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         let in_pilot = self.load.failure_in_pilot(self.subject).is_some();
@@ -89,36 +88,40 @@ impl<'a> SubjectView<'a> {
         let at_start = self
             .study
             .failed_starts()
-            .any(|failed_start| failed_start.subject == self.subject);
+            .any(|start| start.subject == self.subject);
         in_pilot || in_blocks || at_start || self.warm_ups().any(|slice| slice.stopped_responding)
     }
 
-    /// Times of all blocks together; `None` when none were counted.
+    /// Times of all blocks together; `None` if there are none.
     #[must_use]
     pub fn times(&self, pick: Pick) -> Option<Histogram> {
-        let each = self.blocks.iter().filter_map(BlockView::histograms);
-        let each = each.map(pick).filter(|histogram| !histogram.is_empty());
-        each.fold(None, |sum, histogram| {
+        let histograms = self.histograms().map(pick);
+        let known = histograms.filter(|histogram| !histogram.is_empty());
+        known.fold(None, |sum, histogram| {
             let mut sum = sum.unwrap_or_else(Histogram::new);
             sum.merge(histogram);
             Some(sum)
         })
     }
 
-    /// Where the time went in all blocks together.
+    /// The phases of responses in all blocks together.
     pub(super) fn phases(&self) -> Phases {
         let mut phases = Phases::default();
-        let each = self.blocks.iter().filter_map(BlockView::histograms);
-        each.for_each(|histograms| phases.merge(&histograms.phases));
+        self.histograms()
+            .for_each(|histograms| phases.merge(&histograms.phases));
         phases
     }
 
-    /// Which statuses came, in all blocks together, where another one was expected.
+    /// The unexpected statuses in all blocks together.
     pub(crate) fn wrong_statuses(&self) -> Statuses {
         let mut statuses = Statuses::default();
-        let each = self.blocks.iter().filter_map(BlockView::histograms);
-        each.for_each(|histograms| statuses.merge(&histograms.wrong_statuses));
+        self.histograms()
+            .for_each(|histograms| statuses.merge(&histograms.wrong_statuses));
         statuses
+    }
+
+    fn histograms(&self) -> impl Iterator<Item = &'a Histograms> {
+        self.blocks.iter().filter_map(BlockView::histograms)
     }
 }
 
@@ -131,21 +134,21 @@ impl<'a> BlockView<'a> {
         subject: &'a str,
     ) -> BlockView<'a> {
         let threads = study.settings.threads;
-        let those = |are_disturbed: bool| -> Sums {
+        let sums = |are_disturbed: bool| -> Sums {
             let rounds = part.rounds.iter();
             let slices = rounds.flat_map(|round| {
                 let slices = round.slices.iter();
                 slices.filter(move |slice| round.is_disturbed_in(slice, threads) == are_disturbed)
             });
-            own(slices, subject).collect()
+            of_subject(slices, subject).collect()
         };
-        let undisturbed = those(false);
+        let undisturbed = sums(false);
         BlockView {
             load,
             block,
             part,
             subject,
-            sums: undisturbed.clone().plus(&those(true)),
+            sums: undisturbed.clone().plus(&sums(true)),
             undisturbed,
         }
     }
@@ -158,7 +161,7 @@ impl<'a> BlockView<'a> {
     /// Its slices, in their order.
     pub(crate) fn slices(&self) -> impl Iterator<Item = &'a SliceRecord> {
         let rounds = self.part.rounds.iter();
-        own(rounds.flat_map(|round| &round.slices), self.subject)
+        of_subject(rounds.flat_map(|round| &round.slices), self.subject)
     }
 
     /// The times of its counted requests.
@@ -166,36 +169,35 @@ impl<'a> BlockView<'a> {
         self.part.histograms.get(self.subject)
     }
 
-    /// How its load went over time, where that was kept.
+    /// The course of its load over time, if the record has it.
     pub(crate) fn course(&self) -> Option<&'a Course> {
         self.part.courses.get(self.subject)
     }
 
-    /// Where its CPU time went, where that was sampled.
+    /// Its CPU samples, if it was sampled.
     pub(crate) fn ledger(&self) -> Option<&'a LedgerRecord> {
         self.part.ledgers.get(self.subject)
     }
 
-    /// What was read of it beside its slices.
+    /// The readings outside its slices.
     pub(crate) fn readings(&self) -> Option<&'a SubjectReadings> {
         self.part.sides.get(self.subject)
     }
 
-    /// Its life in this block, under whichever load.
+    /// Its life in this block, under all loads.
     pub(crate) fn life(&self) -> Option<&'a BlockSubject> {
         self.block.subjects.get(self.subject)
     }
 
-    /// Whether the load was the first of its block: only that one meets subjects
-    /// that were not loaded yet.
+    /// Whether the load was the first of its block, so that subjects had not been loaded before.
     pub(crate) fn is_first(&self) -> bool {
         let first = self.block.loads.first();
         first.is_some_and(|first| first.load == self.load.name)
     }
 }
 
-/// Those of `slices` that loaded this subject.
-fn own<'a>(
+/// The slices that loaded this subject.
+fn of_subject<'a>(
     slices: impl Iterator<Item = &'a SliceRecord>,
     subject: &'a str,
 ) -> impl Iterator<Item = &'a SliceRecord> {

@@ -142,7 +142,7 @@ fn summary(view: &SubjectView) -> Summary {
         sums,
         ..
     } = view;
-    let plain = |pick| bounded((view.times(pick), None));
+    let exact = |pick| bounded(view.times(pick), None);
     let lives: Vec<_> = study
         .complete_blocks()
         .filter_map(|block| block.subjects.get(*subject))
@@ -157,17 +157,19 @@ fn summary(view: &SubjectView) -> Summary {
         subject: (*subject).to_owned(),
         load: load.name.clone(),
         throughput_per_s: view.throughput(),
-        response_time_us: bounded((
+        response_time_us: bounded(
             view.times(|histograms| &histograms.response),
             view.times(|histograms| &histograms.response_at_least),
-        )),
-        service_time_us: bounded((
+        ),
+        service_time_us: bounded(
             view.times(|histograms| &histograms.service),
             view.times(|histograms| &histograms.service_at_least),
-        )),
+        ),
         phases: PhaseTimes::of(&view.phases()),
-        handshakes_resumed: { sums.resumed.zip(handshakes.as_ref()) }
-            .and_then(|(resumed, histogram)| share(resumed, histogram.count())),
+        handshakes_resumed: sums
+            .resumed
+            .zip(handshakes.as_ref())
+            .and_then(|(resumed, handshakes)| share(resumed, handshakes.count())),
         handshake_us: handshakes.as_ref().map(Times::of),
         server_cpu_us_per_request: cpu
             .and_then(|cpu| share(cpu, all_completed))
@@ -184,8 +186,8 @@ fn summary(view: &SubjectView) -> Summary {
         loaded_s: sums.wall_ns as f64 / 1e9,
         sent: sums.outcomes.sent(),
         offered: view.offered(),
-        lateness_us: plain(|histograms| &histograms.lateness),
-        loop_lag_us: plain(|histograms| &histograms.loop_lag),
+        lateness_us: exact(|histograms| &histograms.lateness),
+        loop_lag_us: exact(|histograms| &histograms.loop_lag),
         ok: sums.outcomes.ok(),
         outcomes: sums.outcomes.clone(),
         wrong_statuses: view.wrong_statuses(),
@@ -197,12 +199,12 @@ fn summary(view: &SubjectView) -> Summary {
     }
 }
 
-/// What services used while a subject was loaded; nothing where it was not.
+/// The use of services while a subject was loaded; empty if it was not.
 fn services(view: &SubjectView) -> Vec<ServiceUse> {
     let (study, sums) = (view.study, &view.sums);
     let cpus = study.settings.subject_cpus.len().max(1) as u64;
-    let each = study.services.iter().zip(&sums.services_cpu_ns);
-    each.map(|(service, cpu)| {
+    let services = study.services.iter().zip(&sums.services_cpu_ns);
+    let uses = services.map(|(service, cpu)| {
         let blocks = study.complete_blocks();
         let lives = blocks.filter_map(|block| block.services.get(&service.name));
         ServiceUse {
@@ -213,11 +215,11 @@ fn services(view: &SubjectView) -> Vec<ServiceUse> {
             busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns.saturating_mul(cpus))),
             rss_bytes: median_count(lives.filter_map(|life| life.rss_bytes_max)),
         }
-    })
-    .collect()
+    });
+    uses.collect()
 }
 
-/// Each step of a scenario; nothing under any other load.
+/// The steps of a scenario; empty under any other load.
 fn steps(view: &SubjectView) -> Vec<StepSummary> {
     let Some(scenario) = &view.load.settings.scenario else {
         return Vec::new();
@@ -229,8 +231,8 @@ fn steps(view: &SubjectView) -> Vec<StepSummary> {
             .map_or(&[][..], |histograms| &histograms.steps);
         StepTimes::merge_all(&mut sums, step_times);
     }
-    let each = scenario.steps.iter().zip(sums);
-    each.map(|(name, step)| StepSummary {
+    let steps = scenario.steps.iter().zip(sums);
+    let summaries = steps.map(|(name, step)| StepSummary {
         name: name.clone(),
         begun: step.begun,
         resent: step.resent,
@@ -238,11 +240,11 @@ fn steps(view: &SubjectView) -> Vec<StepSummary> {
         failed: step.failed,
         first_failure: step.first_failure,
         response_time_us: Times::bounded(&step.response, &step.response_at_least),
-    })
-    .collect()
+    });
+    summaries.collect()
 }
 
-/// When listeners had broadcasts; `None` under any other load.
+/// The results of broadcasts; `None` under any other load.
 fn broadcasts(view: &SubjectView) -> Option<Broadcasts> {
     if view.load.settings.exchange.shape != LoadShape::Broadcast {
         return None;
@@ -257,8 +259,8 @@ fn broadcasts(view: &SubjectView) -> Option<Broadcasts> {
     Some(Broadcasts::over(&first, &median, missed))
 }
 
-/// All times, and those of them that are lower bounds.
-fn bounded((times, at_least): (Option<Histogram>, Option<Histogram>)) -> Times {
+/// Summarizes `times`, of which `at_least` are lower bounds.
+fn bounded(times: Option<Histogram>, at_least: Option<Histogram>) -> Times {
     match (times, at_least) {
         (None, _) => Times::default(),
         (Some(times), None) => Times::of(&times),

@@ -5,17 +5,17 @@ use abx_evidence::{
     ArrivalSettings, Clocked, Late, Offered, Outcomes, Spans, sum, sum_known, throughput_per_s,
 };
 
-/// Declares the numbers of slices by how they are added up: counters always, readings when
-/// all of them are known, readings of each service in their order.
+/// Declares the fields of slices by how they are added: counters always, readings if all of
+/// them are known, readings of services one by one.
 macro_rules! sums {
     (counters: $($counter:ident)+; readings: $($reading:ident)+; services: $($service:ident)+) => {
-        /// What slices hold together.
+        /// The sums of several slices.
         #[derive(Debug, Clone, Default)]
         pub(crate) struct Sums {
             pub(crate) outcomes: Outcomes,
-            /// Those of the discarded parts.
+            /// The outcomes in the discarded parts.
             pub(crate) discarded: Outcomes,
-            /// The connections of `connection_ns`, where they are not all that send.
+            /// The number of connections in `connection_ns`, if it excludes some that send.
             pub(crate) clocks: Option<u64>,
             pub(crate) slices: u64,
             /// Connections opened within slices and between them.
@@ -24,7 +24,7 @@ macro_rules! sums {
             pub(crate) stopped_responding: u64,
             $(pub(crate) $counter: u64,)+
             $(pub(crate) $reading: Option<u64>,)+
-            /// Empty where there is no service.
+            /// One per service.
             $(pub(crate) $service: Vec<Option<u64>>,)+
         }
 
@@ -46,13 +46,12 @@ macro_rules! sums {
         }
 
         impl Sums {
-            /// Those of no slice.
+            /// The sums of no slice.
             pub(crate) fn none() -> Sums {
                 Sums { $($reading: Some(0),)+ ..Sums::default() }
             }
 
-            /// These and others together. A sum of readings is known only when every
-            /// reading is.
+            /// Adds other sums. A sum of readings is known only if every reading is.
             pub(crate) fn plus(mut self, other: &Sums) -> Sums {
                 self.outcomes.merge(&other.outcomes);
                 self.discarded.merge(&other.discarded);
@@ -67,7 +66,7 @@ macro_rules! sums {
                     stopped_responding: self.stopped_responding + other.stopped_responding,
                     $($counter: sum([self.$counter, other.$counter]),)+
                     $($reading: sum_known([self.$reading, other.$reading]),)+
-                    $($service: each(self.$service, &other.$service),)+
+                    $($service: sum_by_service(self.$service, &other.$service),)+
                 }
             }
         }
@@ -87,19 +86,19 @@ sums! {
 
 impl<'a> FromIterator<&'a SliceRecord> for Sums {
     fn from_iter<I: IntoIterator<Item = &'a SliceRecord>>(slices: I) -> Sums {
-        let each = slices.into_iter().map(Sums::from);
-        each.fold(Sums::none(), |sums, this_sums| sums.plus(&this_sums))
+        let slices = slices.into_iter().map(Sums::from);
+        slices.fold(Sums::none(), |sums, slice| sums.plus(&slice))
     }
 }
 
 impl Sums {
-    /// Processor time of all services together; none where there is no service.
+    /// CPU time of all services together; 0 if there is no service.
     pub(crate) fn all_services_cpu_ns(&self) -> Option<u64> {
         sum_known(self.services_cpu_ns.iter().copied())
     }
 
-    /// Whole responses over whole slices: what is read at a slice's edges holds
-    /// its discarded part too.
+    /// Complete responses in whole slices. Readings at the edges of a slice include its discarded
+    /// part, so their shares do too.
     pub(crate) fn all_completed(&self) -> u64 {
         sum([self.outcomes.completed(), self.discarded.completed()])
     }
@@ -121,7 +120,7 @@ impl Sums {
         throughput_per_s(&settings.arrivals, clocked, spans, served)
     }
 
-    /// What was due and what was sent of it; `None` in a closed loop.
+    /// The requests that were due, and those that were sent; `None` in a closed loop.
     pub(crate) fn offered(&self, arrivals: &ArrivalSettings) -> Option<Offered> {
         let late = Late {
             unsent: self.unsent,
@@ -131,16 +130,16 @@ impl Sums {
     }
 }
 
-/// Sums of several readings; those of no slice are empty.
-fn each(numbers: Vec<Option<u64>>, other: &[Option<u64>]) -> Vec<Option<u64>> {
-    if numbers.is_empty() {
-        return other.to_vec();
+/// Adds readings service by service. Sums of no slice have none yet.
+fn sum_by_service(readings: Vec<Option<u64>>, others: &[Option<u64>]) -> Vec<Option<u64>> {
+    if readings.is_empty() {
+        return others.to_vec();
     }
-    if other.is_empty() {
-        return numbers;
+    if others.is_empty() {
+        return readings;
     }
-    let pairs = numbers.into_iter().zip(other);
-    pairs
-        .map(|(number, other)| sum_known([number, *other]))
+    let services = readings.into_iter().zip(others);
+    services
+        .map(|(reading, other)| sum_known([reading, *other]))
         .collect()
 }

@@ -1,11 +1,10 @@
-//! Whose limit one comparison shows.
+//! Which side limited the throughputs of one comparison.
 
 use super::{generator_bound, service_bound};
 use crate::findings::bottleneck::Bottleneck;
 use crate::findings::prelude::*;
 
-/// What the limit of a service or of the generator means for one comparison, given its
-/// ratio.
+/// The finding that a service or the generator limited a comparison, given its ratio.
 pub(crate) fn who_was_the_limit(
     limit: &Bottleneck,
     [subject, baseline]: [&str; 2],

@@ -1,4 +1,4 @@
-//! Whether anything else than the load worked on the machine.
+//! Whether anything other than the load used the machine.
 
 use crate::findings::machine::background_work::background_work;
 use crate::findings::machine::foreign_cpu::foreign_cpu;

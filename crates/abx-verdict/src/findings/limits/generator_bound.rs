@@ -20,8 +20,8 @@ fn alone<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
         .map(move |(subject, _)| bound(limit, subject, ""))
 }
 
-/// That the generator limited the throughput of `who`, which may be more; `lead` states what that
-/// means for a ratio.
+/// Reports that the generator limited the throughput of `who`, which may be higher; `lead` states
+/// the consequence for a ratio.
 fn bound(limit: &Bottleneck, who: &str, lead: &str) -> Finding {
     let busy = limit.busy(who);
     let units = limit.shape.units();
@@ -40,8 +40,8 @@ fn bound(limit: &Bottleneck, who: &str, lead: &str) -> Finding {
     finding(message).at(Level::Bound).about(who)
 }
 
-/// Which way a ratio is off: the same words in every comparison of the faster subject, so that
-/// these share one finding.
+/// The consequence for a ratio: the same words in every comparison of the faster subject, so that
+/// the comparisons share one finding.
 const LARGER: &str = ", so its true lead may be larger than measured";
 
 pub(super) fn between(limit: &Bottleneck, faster: &str, slower: &str) -> Option<Finding> {

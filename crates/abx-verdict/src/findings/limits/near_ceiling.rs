@@ -11,7 +11,7 @@ rule! {
         "add a thread (`-t`) on a CPU of its own, or make the subject do more per request";
 }
 
-/// The share of the ceiling from which on a throughput may be the generator's.
+/// From this share of the ceiling on, a throughput may be the generator's.
 /// Source: docs/explain/statistics/response-times.md, "Who is the limit".
 const NEAR: f64 = 0.70;
 

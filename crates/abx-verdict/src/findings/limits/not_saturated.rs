@@ -9,14 +9,14 @@ rule! {
         "raise `-c` to find its highest throughput";
 }
 
-/// So few requests in flight leave both sides idle in turn, however fast they are.
+/// With at most this many requests in flight, each side idles in turn, however fast it is.
 const FEW_IN_FLIGHT: u64 = 2;
 const OF_FEW: &str =
     "rely on response times and CPU per response; for the highest throughput, raise `-c`";
 
 fn not_saturated<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
     let limit = load.limit;
-    // Else a subject that wanted to run and could not would be taken for idle.
+    // After a disturbance, a subject that had to wait for a CPU would look idle.
     let is_reported = load.is_saturating() && !disturbances::any(load.view);
     let subjects = limit.subjects.iter().filter(move |_| is_reported);
     let settings = &load.view.load.settings;

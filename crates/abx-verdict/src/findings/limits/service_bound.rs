@@ -2,7 +2,7 @@ use crate::findings::bottleneck::Bottleneck;
 use crate::findings::prelude::*;
 
 rule! {
-    in Load |load| beside(load);
+    in Load |load| by_subject(load);
     ServiceBound [Note, Bound, Void]
         "a service that subjects need was the limit, or used most of the CPUs that it shares with \
          them: if it limited the faster subject, the ratio is a bound; if it limited both, there \
@@ -11,15 +11,15 @@ rule! {
          which excludes the service";
 }
 
-fn beside<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
+fn by_subject<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
     let (limit, is_comparison) = (load.limit, load.view.study.is_comparison());
     let subjects = limit.subjects.iter().filter(|_| load.is_saturating());
     subjects.filter_map(move |(subject, busy)| {
         let message = match busy.bound_service() {
             Some(_) if is_comparison => None,
-            Some((place, part)) => Some(format!(
+            Some((index, part)) => Some(format!(
                 "the service {} ({:.0} % busy) was the limit for {subject}",
-                limit.services.get(place)?,
+                limit.services.get(index)?,
                 100.0 * part
             )),
             None => busy
@@ -40,39 +40,38 @@ fn beside<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a {
     })
 }
 
-/// What it means that a service was the limit of one of these, or of both.
+/// The finding that a service limited either subject of a comparison, or both.
 pub(super) fn between(limit: &Bottleneck, faster: &str, slower: &str) -> Option<Finding> {
     let bound = |name: &str| limit.busy(name).bound_service();
-    let report = |(place, busy): (usize, f64)| {
-        let name = limit.services.get(place).map_or("", String::as_str);
+    let described = |(index, busy): (usize, f64)| {
+        let name = limit.services.get(index).map_or("", String::as_str);
         format!("the service {name} ({:.0} % busy)", 100.0 * busy)
     };
-    let new = |message: String| finding(message);
     match [bound(faster), bound(slower)] {
         [None, None] => None,
-        [Some(pair), None] => Some(
-            new(format!(
+        [Some(service), None] => Some(
+            finding(format!(
                 "{} was the limit for {faster}: {faster} could have done more with a faster \
                  one",
-                report(pair)
+                described(service)
             ))
             .at(Level::Bound)
             .about(faster),
         ),
-        [None, Some(pair)] => Some(
-            new(format!(
+        [None, Some(service)] => Some(
+            finding(format!(
                 "{} was the limit for {slower}: the ratio includes the work that {slower} requests \
                  from it",
-                report(pair)
+                described(service)
             ))
             .about(slower),
         ),
-        [Some(pair), Some(other)] => Some(
-            new(format!(
+        [Some(service), Some(other)] => Some(
+            finding(format!(
                 "{} was the limit for {faster}, and {} for {slower}: their throughput is that of \
                  the services",
-                report(pair),
-                report(other)
+                described(service),
+                described(other)
             ))
             .at(Level::Void),
         ),

@@ -9,7 +9,7 @@ rule! {
         "use `--interleave trials`, so that background work affects only its own subject";
 }
 
-/// Processor time of subjects that should idle, as a share of one processor.
+/// CPU time of subjects that should idle, as a share of one CPU.
 const BACKGROUND_MAX: f64 = 0.01;
 
 pub(in crate::findings) fn background_work(view: &OfferView) -> Option<Finding> {

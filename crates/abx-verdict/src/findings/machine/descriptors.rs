@@ -13,8 +13,7 @@ rule! {
 
 /// Descriptors in use, as a share of the limit.
 const DESCRIPTORS_MAX: f64 = 0.90;
-/// Descriptors that a server needs beside those of connections, at most, for its
-/// own files.
+/// The most descriptors that a server needs for its own files, in addition to connections.
 const DESCRIPTORS_OWN: u64 = 64;
 
 fn descriptors(subject_view: &SubjectView) -> Vec<Finding> {
@@ -26,7 +25,7 @@ fn descriptors(subject_view: &SubjectView) -> Vec<Finding> {
     };
     let subject = subject_view.subject;
     let connections = u64::from(subject_view.load.settings.connections);
-    let of_subject = nearest(|side| side.descriptors).and_then(|in_use| {
+    let of_subject = nearest(|readings| readings.descriptors).and_then(|in_use| {
         let needed = connections
             .max(in_use.count)
             .saturating_add(DESCRIPTORS_OWN);
@@ -36,7 +35,7 @@ fn descriptors(subject_view: &SubjectView) -> Vec<Finding> {
         );
         low(FindingId::DescriptorsLow, subject, in_use, remedy)
     });
-    let of_generator = nearest(|side| side.generator_descriptors).and_then(|in_use| {
+    let of_generator = nearest(|readings| readings.generator_descriptors).and_then(|in_use| {
         let remedy = format!(
             "raise `ulimit -n` to at least {}, add threads (`-t`), or use fewer connections",
             in_use.count.saturating_add(in_use.count / 4)
@@ -54,7 +53,7 @@ fn descriptors(subject_view: &SubjectView) -> Vec<Finding> {
 fn low(id: FindingId, who: &str, in_use: InUse, remedy: String) -> Option<Finding> {
     let limit = in_use.limit?;
     let part = in_use.share().filter(|part| *part > DESCRIPTORS_MAX)?;
-    // A process at the limit may have refused what was requested of it.
+    // A process at the limit may have refused connections.
     let (level, more) = if in_use.count >= limit {
         (Level::Bound, ": it could not have opened more")
     } else {

@@ -10,14 +10,14 @@ rule! {
         "close other programs, or run on a machine of your own";
 }
 
-/// Processor time that is neither abx's nor the subjects', as a share of all.
+/// CPU time that is neither abx's nor the subjects', as a share of all.
 pub(crate) const FOREIGN_MAX: f64 = 0.03;
-/// With this share of it a subject may have been kept from what it can do.
+/// From this share on, a subject may have been slower than it can be.
 const FOREIGN_BOUND: f64 = 0.10;
 
-/// The kernel counts processor time in ticks of 10 ms. A difference of two readings of one
-/// processor is off by 10 ms / √6 (the standard deviation of a difference of two roundings);
-/// work of others that is less than three of these errors is not claimed.
+/// The kernel counts CPU time in ticks of 10 ms. A difference of two readings of one
+/// CPU is off by 10 ms / √6 (the standard deviation of a difference of two roundings).
+/// Work of other programs below three of these errors is not reported.
 const TICK_ERROR_NS: f64 = 4.1e6;
 const TICK_ERRORS: f64 = 3.0;
 
@@ -29,8 +29,8 @@ pub(in crate::findings) fn foreign_cpu(view: &OfferView) -> Option<Finding> {
     Some(finding(message).at_if(part > Some(FOREIGN_BOUND), Level::Bound))
 }
 
-/// What other programs used of a study's CPUs during these slices; 0 where it is no more than
-/// ticks may be off.
+/// The time for which other programs used a study's CPUs during these slices; 0 if it is within
+/// the error of ticks.
 pub(super) fn foreign_ns(study: &Measured, sums: &Sums) -> Option<u64> {
     let servers = [
         sums.server_cpu_ns,

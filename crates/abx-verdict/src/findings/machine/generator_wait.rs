@@ -9,7 +9,7 @@ rule! {
         "close other programs, or run on a machine of your own";
 }
 
-/// Time for which the generator was ready and did not run.
+/// The share of the time for which the generator was ready and did not run.
 pub(crate) const WAIT_MAX: f64 = 0.05;
 
 pub(in crate::findings) fn generator_wait(view: &OfferView) -> Option<Finding> {

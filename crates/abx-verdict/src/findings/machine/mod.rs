@@ -1,4 +1,4 @@
-//! What else the machine did.
+//! Disturbances by the machine and its other programs.
 
 pub(super) mod background_work;
 pub(super) mod descriptors;

@@ -1,4 +1,4 @@
-//! Values that could not be read are reported, never taken for zero: one finding per load
+//! Values that could not be read are reported and never count as zero: one finding per load
 //! lists them all.
 
 use crate::findings::machine::speed_changed::is_checked;
@@ -15,23 +15,23 @@ const MOUNTED: &str = "run where /proc is mounted";
 const KEPT: &str =
     "run abx on the server's machine, as the same user, or let it start the subjects";
 
-/// A check that was not made, for want of what it rests on.
+/// A check that could not be made.
 struct Unread {
-    /// What was not checked, and what could not be read.
+    /// The check, and the file that could not be read.
     what: &'static str,
     remedy: &'static str,
 }
 
 fn unread(view: &OfferView) -> Option<Finding> {
-    let unread: Vec<Unread> = [of_slices(view), of_sides(view)]
+    let unread: Vec<Unread> = [of_slices(view), of_readings(view)]
         .into_iter()
         .flatten()
         .collect();
     let texts: Vec<&str> = unread.iter().map(|unread| unread.what).collect();
     let mut remedies: Vec<&str> = Vec::new();
-    for this_unread in &unread {
-        if !remedies.contains(&this_unread.remedy) {
-            remedies.push(this_unread.remedy);
+    for Unread { remedy, .. } in &unread {
+        if !remedies.contains(remedy) {
+            remedies.push(remedy);
         }
     }
     let message = format!("abx could not check everything: {}", texts.join("; "));
@@ -41,10 +41,10 @@ fn unread(view: &OfferView) -> Option<Finding> {
     })
 }
 
-/// What slices and blocks lack.
+/// Checks by slices and blocks.
 fn of_slices(view: &OfferView) -> Vec<Unread> {
     let sums = view.sums();
-    let looks = [
+    let checks = [
         (
             sums.busy_ns.is_none() || sums.steal_ns.is_none(),
             "steal and foreign CPU time (/proc/stat)",
@@ -72,18 +72,18 @@ fn of_slices(view: &OfferView) -> Vec<Unread> {
             "run where abx may bind threads to its CPUs",
         ),
     ];
-    missing(looks)
+    missing(checks)
 }
 
-/// What was not read beside the slices.
-fn of_sides(view: &OfferView) -> Vec<Unread> {
+/// Checks by the readings outside the slices.
+fn of_readings(view: &OfferView) -> Vec<Unread> {
     let lacks = |is_absent: fn(&SubjectReadings) -> bool| {
         // A subject that has failed was not loaded.
         let loaded = view.subjects.iter().filter(|subject| !subject.has_failed());
-        let mut sides = loaded.flat_map(|subject| subject.readings());
-        sides.any(is_absent)
+        let mut readings = loaded.flat_map(|subject| subject.readings());
+        readings.any(is_absent)
     };
-    let looks = [
+    let checks = [
         (
             lacks(|side| {
                 let is_unknown = side.listen_overflows.is_none() || lacks_of(side, LISTENERS);
@@ -128,7 +128,7 @@ fn of_sides(view: &OfferView) -> Vec<Unread> {
             MOUNTED,
         ),
     ];
-    missing(looks)
+    missing(checks)
 }
 
 const LISTENERS: fn(&HostCounters) -> bool = |strain| strain.listen_drops.is_none();
@@ -142,8 +142,8 @@ fn lacks_of(side: &SubjectReadings, is_absent: impl Fn(&HostCounters) -> bool) -
     side.strain.as_ref().is_none_or(is_absent)
 }
 
-fn missing<const N: usize>(looks: [(bool, &'static str, &'static str); N]) -> Vec<Unread> {
-    let unread = looks.into_iter().filter(|(is_unread, ..)| *is_unread);
+fn missing<const N: usize>(checks: [(bool, &'static str, &'static str); N]) -> Vec<Unread> {
+    let unread = checks.into_iter().filter(|(is_unread, ..)| *is_unread);
     unread
         .map(|(_, what, remedy)| Unread { what, remedy })
         .collect()

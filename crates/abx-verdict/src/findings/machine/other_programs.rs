@@ -1,23 +1,23 @@
-//! The other programs of the machine, in words.
+//! The names of the machine's other programs.
 
 use std::collections::BTreeMap;
 
 use crate::findings::prelude::*;
 use abx_evidence::record::OtherProgram;
 
-/// So many other programs are named, each that used at least this much CPU time.
+/// The most other programs that are named, and the least CPU time of each.
 const PROGRAMS: usize = 3;
 const PROGRAM_CPU_MIN_S: f64 = 0.01;
 
-/// The other programs of this machine that used most CPU time during the blocks, to follow a
-/// clause; empty if none is known.
+/// A clause that names the other programs which used most CPU time during the blocks; empty if
+/// none is known.
 pub(super) fn busiest(record: &Measured) -> String {
     let blocks = record.complete_blocks();
     named(blocks.flat_map(|block| &block.other_programs))
         .map_or_else(String::new, |names| format!("; most active were {names}"))
 }
 
-/// The programs of several readings that used most CPU time together, with that time.
+/// The programs that used most CPU time over all readings, with that time.
 pub(crate) fn named<'a>(programs: impl Iterator<Item = &'a OtherProgram>) -> Option<String> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for program in programs {
@@ -25,7 +25,7 @@ pub(crate) fn named<'a>(programs: impl Iterator<Item = &'a OtherProgram>) -> Opt
     }
     let mut sums: Vec<(&str, f64)> = sums.into_iter().collect();
     sums.retain(|(_, cpu_s)| *cpu_s >= PROGRAM_CPU_MIN_S);
-    sums.sort_by(|sum, other| other.1.total_cmp(&sum.1));
+    sums.sort_by(|(_, cpu_s), (_, other)| other.total_cmp(cpu_s));
     let names: Vec<String> = sums
         .iter()
         .take(PROGRAMS)

@@ -1,4 +1,4 @@
-//! What took time on the machine, as parts of the time that there was.
+//! Shares of the available time.
 
 use crate::findings::prelude::*;
 
@@ -9,7 +9,7 @@ pub(super) fn noted(part: Option<f64>, min: f64, what: [&str; 2]) -> Option<Stri
     Some(format!("{before} {:.1} % of the time{after}", 100.0 * part))
 }
 
-/// A part of all the time that the CPUs of a study had in a load's slices.
+/// The share of the time of all CPUs of a study in a load's slices.
 pub(super) fn of_all(view: &OfferView, ns: u64) -> Option<f64> {
     let capacity = view
         .sums()
@@ -18,7 +18,7 @@ pub(super) fn of_all(view: &OfferView, ns: u64) -> Option<f64> {
     share(ns, capacity).map(|part| part.min(1.0))
 }
 
-/// How many processors the study used.
+/// The number of CPUs that the study used.
 pub(in crate::findings) fn processors(record: &Measured) -> usize {
     let mut cpus = record.settings.subject_cpus.clone();
     cpus.extend(&record.settings.generator_cpus);

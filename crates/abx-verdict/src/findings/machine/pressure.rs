@@ -17,24 +17,25 @@ rule! {
         "stop other programs that use disks, and make the subjects log less";
 }
 
-/// Time in which some thread had to wait for a processor, as a share.
+/// The share of the time in which some thread had to wait for a CPU.
 const CPU_PRESSURE_MAX: f64 = 0.10;
-/// Time in which nothing ran, as memory or a disk was waited for, as a share.
+/// The share of the time in which nothing ran because everything waited for memory or a disk.
 const FULL_PRESSURE_MAX: f64 = 0.001;
-/// Other programs explain the waiting if they ran for this share of it at least: while they did
+/// Other programs explain the waiting if they ran for at least this share of it: while they did
 /// not run, no thread waited for them.
 const OTHERS_MIN: f64 = 0.5;
-/// A subject of one thread has at least this share of its processor time in the busiest one.
+/// If the busiest thread has at least this share of a subject's CPU time, the subject counts as
+/// having one thread.
 const ONE_THREAD: f64 = 0.9;
-/// So many subjects of a load are named.
+/// The most subjects of a load that are named.
 const NAMED: usize = 3;
 const FEWER_PROGRAMS: &str = "close other programs, or run on a machine of your own";
 const FEWER_THREADS: &str = "give the subject more CPUs or fewer threads, or accept the waiting";
 
-/// What the machine counted while one subject was loaded.
+/// The machine's counters while one subject was loaded.
 pub(super) fn host_counters(view: &SubjectView) -> Option<HostCounters> {
-    let counted = view.readings().filter_map(|side| side.strain);
-    counted.reduce(HostCounters::plus)
+    let counters = view.readings().filter_map(|readings| readings.strain);
+    counters.reduce(HostCounters::plus)
 }
 
 fn pressure(load: &OfferContext) -> Vec<Finding> {
@@ -42,13 +43,13 @@ fn pressure(load: &OfferContext) -> Vec<Finding> {
     let loaded: Vec<&SubjectView> = subjects.filter(|view| view.sums.slices > 0).collect();
     let waits = loaded.iter().filter_map(|view| CpuWait::of(view, load));
     let waits: Vec<CpuWait> = waits.collect();
-    let each = CpuHolder::ALL.into_iter();
-    let of_cpus = each.filter_map(|holder| holder.finding(&waits, load.view.study));
+    let holders = CpuHolder::ALL.into_iter();
+    let of_cpus = holders.filter_map(|holder| holder.finding(&waits, load.view.study));
     let others = loaded.iter().flat_map(|view| of_memory_and_disks(view));
     of_cpus.chain(others).collect()
 }
 
-/// Which threads had the processors that others waited for.
+/// The threads that had the CPUs for which others waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CpuHolder {
     OtherPrograms,
@@ -56,7 +57,7 @@ enum CpuHolder {
     Unknown,
 }
 
-/// A subject under whose load threads waited for a processor.
+/// A subject under whose load threads waited for a CPU.
 struct CpuWait<'a> {
     subject: &'a str,
     /// The share of the time.
@@ -66,12 +67,12 @@ struct CpuWait<'a> {
 
 impl<'a> CpuWait<'a> {
     fn of(view: &SubjectView<'a>, load: &OfferContext) -> Option<CpuWait<'a>> {
-        // A subject that uses all it may has threads that wait, by its own doing.
+        // If a subject uses all its CPU time, its threads wait for that reason.
         if load.limit.busy(view.subject).is_subject_bound() {
             return None;
         }
-        let host_counters = host_counters(view)?;
-        let part = share(host_counters.cpu_pressure_us?, host_counters.over_us);
+        let counters = host_counters(view)?;
+        let part = share(counters.cpu_pressure_us?, counters.over_us);
         let part = part.filter(|part| *part > CPU_PRESSURE_MAX)?;
         Some(CpuWait {
             subject: view.subject,
@@ -88,7 +89,7 @@ impl CpuHolder {
         CpuHolder::Unknown,
     ];
 
-    /// Which had them while threads waited for this part of a subject's time.
+    /// The holder of the CPUs while threads waited for this part of a subject's time.
     fn of(view: &SubjectView, part: f64) -> CpuHolder {
         let foreign = foreign_ns(view.study, &view.sums);
         match foreign.and_then(|ns| share(ns, view.sums.window_ns)) {
@@ -98,7 +99,7 @@ impl CpuHolder {
         }
     }
 
-    /// One finding for all subjects of a load that had such waiting.
+    /// One finding for all subjects of a load with this holder.
     fn finding(self, waits: &[CpuWait], study: &Measured) -> Option<Finding> {
         let waits = waits.iter().filter(|wait| wait.holder == self);
         let mut waits: Vec<&CpuWait> = waits.collect();
@@ -136,7 +137,7 @@ impl CpuHolder {
     }
 }
 
-/// The subjects with the longest waits, each with its share, and how many more there are.
+/// The subjects with the longest waits, each with its share, and the number of further subjects.
 fn longest(waits: &[&CpuWait]) -> String {
     let units = [" of the time"].into_iter().chain(std::iter::repeat(""));
     let named = waits.iter().take(NAMED).zip(units);
@@ -149,36 +150,32 @@ fn longest(waits: &[&CpuWait]) -> String {
     listed(&names)
 }
 
-/// Whether threads of a subject can have kept each other waiting, and neither a service nor the
-/// generator can.
+/// Whether only threads of the subject can have waited for each other, and not for a service or
+/// the generator.
 fn has_several_threads(view: &SubjectView) -> bool {
-    let busiest_ns = sum_known(view.readings().map(|side| side.busiest_thread_ns));
+    let busiest_ns = sum_known(view.readings().map(|readings| readings.busiest_thread_ns));
     let both = busiest_ns.zip(view.sums.server_cpu_ns);
-    let part = both.and_then(|(busiest_ns, all_ns)| share(busiest_ns, all_ns));
+    let part = both.and_then(|(busiest_ns, total_ns)| share(busiest_ns, total_ns));
     let study = view.study;
     let is_alone = study.services.is_empty() && !study.settings.shares_cpus();
     is_alone && part.is_some_and(|part| part < ONE_THREAD)
 }
 
 fn of_memory_and_disks(view: &SubjectView) -> Vec<Finding> {
-    let Some(host_counters) = host_counters(view) else {
+    let Some(counters) = host_counters(view) else {
         return Vec::new();
     };
     let kinds = [
         (
             FindingId::MemoryPressure,
-            host_counters.memory_pressure_us,
+            counters.memory_pressure_us,
             "memory",
         ),
-        (
-            FindingId::IoPressure,
-            host_counters.io_pressure_us,
-            "a disk",
-        ),
+        (FindingId::IoPressure, counters.io_pressure_us, "a disk"),
     ];
     let subject = view.subject;
-    let each = kinds.into_iter().filter_map(|(id, time_us, what)| {
-        let part = share(time_us?, host_counters.over_us);
+    let findings = kinds.into_iter().filter_map(|(id, time_us, what)| {
+        let part = share(time_us?, counters.over_us);
         let part = part.filter(|part| *part > FULL_PRESSURE_MAX)?;
         let message = format!(
             "all runnable work waited for {what} {:.1} % of the time while {subject} was loaded",
@@ -186,5 +183,5 @@ fn of_memory_and_disks(view: &SubjectView) -> Vec<Finding> {
         );
         Some(new_finding(id, message).about(subject))
     });
-    each.collect()
+    findings.collect()
 }

@@ -10,7 +10,7 @@ rule! {
          cores no other program uses";
 }
 
-/// By how much the time of work that is always the same may differ within a study.
+/// The largest spread of the time of the same work within a study that is not reported.
 const SPREAD_MAX: f64 = 0.03;
 
 fn speed_changed(record: &Measured) -> Option<Finding> {
@@ -28,7 +28,7 @@ fn speed_changed(record: &Measured) -> Option<Finding> {
     let worst = ranges
         .into_iter()
         .map(|(cpu, range)| (spread(range), cpu, range));
-    let (spread, cpu, (least, most)) = worst.max_by(|parts, other| parts.0.total_cmp(&other.0))?;
+    let (spread, cpu, (least, most)) = worst.max_by(|cpu, other| cpu.0.total_cmp(&other.0))?;
     (spread > SPREAD_MAX).then(|| {
         finding(format!(
             "on CPU {cpu} the same work took {:.2} to {:.2} ms ({:.0} % more), measured before \
@@ -40,12 +40,12 @@ fn speed_changed(record: &Measured) -> Option<Finding> {
     })
 }
 
-/// Whether every block has a look at every processor's speed.
+/// Whether the speed of every CPU was measured before and after every block.
 pub(super) fn is_checked(record: &Measured) -> bool {
     record.complete_blocks().all(|block| {
-        let mut looks = block.canaries.iter();
+        let mut calibrations = block.canaries.iter();
         !block.canaries.is_empty()
-            && looks.all(|calibration| {
+            && calibrations.all(|calibration| {
                 calibration.before_ns.is_some() && calibration.after_ns.is_some()
             })
     })

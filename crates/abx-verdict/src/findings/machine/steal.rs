@@ -8,13 +8,13 @@ rule! {
         "run at a quieter time, or on a machine of your own";
 }
 
-/// Processor time that the hypervisor took, as a share of all.
+/// CPU time that the hypervisor took, as a share of all.
 pub(crate) const STEAL_MAX: f64 = 0.01;
 /// One tick of steal may be rounding.
 const STEAL_MIN_NS: u64 = 20_000_000;
 
 pub(in crate::findings) fn steal(view: &OfferView) -> Option<Finding> {
-    let taken = view.sums().steal_ns.filter(|ns| *ns >= STEAL_MIN_NS)?;
+    let steal_ns = view.sums().steal_ns.filter(|ns| *ns >= STEAL_MIN_NS)?;
     let what = "the hypervisor gave the CPUs reserved for this measurement to others";
-    noted(of_all(view, taken), STEAL_MAX, [what, ""]).map(finding)
+    noted(of_all(view, steal_ns), STEAL_MAX, [what, ""]).map(finding)
 }

@@ -9,13 +9,13 @@ rule! {
         "raise the subject's backlog and `net.core.somaxconn`, or offer fewer connections";
 }
 
-/// From this share of new connections on, those that were turned away bound a ratio.
+/// From this share of new connections on, the connections that were turned away bound a ratio.
 const TURNED_AWAY_BOUND: f64 = 0.001;
 
 fn listen_overflows(readings: &ConnectionReadings) -> Option<Finding> {
     let (turned_away, why) = readings.turned_away();
     // A connection that is turned away tries again after a second. Before the
-    // load that only takes time, under it the connection is missing.
+    // load this only takes time; under load the connection is missing.
     let level = match share(turned_away, readings.sums.connects) {
         Some(part) if part > TURNED_AWAY_BOUND => Level::Bound,
         _ => Level::Note,

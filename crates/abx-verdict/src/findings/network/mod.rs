@@ -1,4 +1,4 @@
-//! Connections and packets on their way.
+//! Lost connections and packets.
 
 pub(super) mod listen_overflows;
 pub(super) mod lost_packets;

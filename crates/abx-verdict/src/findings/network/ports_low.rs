@@ -10,17 +10,17 @@ rule! {
          (`--local-address`), or widen `net.ipv4.ip_local_port_range`";
 }
 
-/// Closed connections in TIME_WAIT, on whichever ports, as a share of the ports that there are.
+/// Closed connections in TIME_WAIT, on any port, as a share of the available ports.
 const PORTS_MAX: f64 = 0.70;
-/// From so many new connections for each request on, ports may run out.
+/// From this number of new connections per request on, ports may run out.
 const CHURN_MIN: f64 = 0.10;
 
 fn ports(readings: &ConnectionReadings) -> Option<Finding> {
-    let each = readings.sides.iter().filter_map(|side| side.time_wait);
-    let worst = each.reduce(InUse::nearer)?;
+    let in_use = readings.sides.iter().filter_map(|side| side.time_wait);
+    let worst = in_use.reduce(InUse::nearer)?;
     let limit = worst.limit?;
     worst.share().filter(|part| *part > PORTS_MAX)?;
-    // Without new connections nothing needs a port, whichever process holds them.
+    // Without new connections nothing needs a port, whatever process holds the ports.
     let churn = share(readings.sums.connects, readings.sums.outcomes.sent());
     (churn >= Some(CHURN_MIN)).then(|| {
         finding(format!(

@@ -1,15 +1,15 @@
-//! What was read of one subject's connections and packets. The kernel counts most of it for
-//! the whole machine; what a listener dropped is counted by its socket.
+//! Readings of one subject's connections and packets. The kernel counts most of them for the
+//! whole machine; each listening socket counts its own drops.
 
 use crate::findings::prelude::*;
 use crate::view::sums::Sums;
 use abx_evidence::record::Machine;
 
-/// How often one connection may be turned away: with each of its packets that is sent again,
-/// until its timeout.
+/// The most times that one connection is turned away: once per packet that it sends again, until
+/// its timeout.
 const TURNED_AWAY_OF_TRY: u64 = 10;
 
-/// What was read of one subject's connections under one load, in every block.
+/// The readings of one subject's connections under one load, in every block.
 pub(super) struct ConnectionReadings<'a> {
     pub(super) machine: &'a Machine,
     pub(super) load: &'a LoadRecord,
@@ -29,28 +29,28 @@ impl<'a> ConnectionReadings<'a> {
         }
     }
 
-    /// One counter, added up over blocks; what was not read adds nothing here.
+    /// The sum of one counter over the blocks in which it was read.
     pub(super) fn sum(&self, counter: impl Fn(&SubjectReadings) -> Option<u64>) -> u64 {
         sum(self.sides.iter().filter_map(|side| counter(side)))
     }
 
-    /// Connections that a listener did not take, and whose queue was full.
+    /// The number of connections that a listener did not accept, and whose queue was full.
     pub(super) fn turned_away(&self) -> (u64, String) {
         let overflows = self.sum(|side| side.listen_overflows);
         let drops = self.sum(|side| side.strain?.listen_drops);
         let half_open = self.sum(|side| side.strain?.half_open_drops);
-        // Drops hold the overflows, and those of queues of half open ones.
+        // Drops include the overflows of both queues, of complete and of half-open connections.
         let total = overflows.max(drops).max(half_open);
-        let own_count = sum_known(self.sides.iter().map(|side| side.own_listen_drops));
-        if let Some(mine) = own_count.filter(|_| !self.sides.is_empty()) {
-            // A listener's socket also counts late packets of connections that are gone; what
-            // is no connection is in none of the machine's counters.
-            let own_count = if self.has_turned_away_counters() {
-                mine.min(total)
+        let by_socket = sum_known(self.sides.iter().map(|side| side.own_listen_drops));
+        if let Some(drops) = by_socket.filter(|_| !self.sides.is_empty()) {
+            // A listening socket also counts late packets of connections that are gone. The
+            // machine's counters exclude such packets.
+            let connections = if self.has_turned_away_counters() {
+                drops.min(total)
             } else {
-                mine
+                drops
             };
-            return (own_count, "its listen queue was full".to_owned());
+            return (connections, "its listen queue was full".to_owned());
         }
         let why = format!(
             "a listen queue of this machine was full ({overflows} when complete, {half_open} when \
@@ -58,12 +58,11 @@ impl<'a> ConnectionReadings<'a> {
         );
         let usual = u64::from(self.load.settings.connections);
         let tries_of = |side: &&SubjectReadings| {
-            side.opening
-                .as_ref()
-                .map_or(usual, |connection_opening| connection_opening.asked)
+            let opening = side.opening.as_ref();
+            opening.map_or(usual, |opening| opening.asked)
         };
         let tries = sum(self.sides.iter().map(tries_of).chain([self.sums.connects]));
-        // More than the load's own tries can bring about are another program's.
+        // If there are more than the load itself can cause, another program caused them.
         if total > TURNED_AWAY_OF_TRY.saturating_mul(tries) {
             (0, why)
         } else {
@@ -71,7 +70,7 @@ impl<'a> ConnectionReadings<'a> {
         }
     }
 
-    /// Whether the machine's counters of connections that were turned away could be read.
+    /// Whether the machine's counters of turned away connections could be read.
     fn has_turned_away_counters(&self) -> bool {
         self.sides.iter().all(|side| {
             let strain = side.strain.as_ref();

@@ -11,7 +11,7 @@ rule! {
          such a short load";
 }
 
-/// That each block offered each rate of a load for so long, which is short beside the limit
+/// Reports that each block offered each rate of a load for a short time, compared with the limit
 /// of the objective.
 pub(crate) fn short_for_capacity(load: &str, offered_s: f64, limit_s: f64) -> Finding {
     let message = format!(

@@ -1,4 +1,4 @@
-//! Whether an open loop's subject responded to what was offered.
+//! Whether the subject of an open loop responded to the whole offered load.
 
 use crate::findings::open_loop::pace::MISSED_MAX;
 use crate::findings::prelude::*;
@@ -14,13 +14,12 @@ rule! {
         "raise the rate (`-r`), or find the highest throughput of each with a closed loop";
 }
 
-/// In an open loop: that both of these subjects responded to all that was offered,
-/// so that their throughput is the load's and not theirs, and is not compared.
+/// In an open loop: reports that both subjects responded to the whole offered load, so that their
+/// throughput is that of the load and is not compared.
 pub(crate) fn both_kept_up(view: &OfferView, [subject, baseline]: [&str; 2]) -> Option<Finding> {
     let load = view.load;
-    let [this_offered, other] =
-        [subject, baseline].map(|name| view.subject(name).and_then(kept_up));
-    let offered = this_offered.zip(other)?.0;
+    let offered = view.subject(subject).and_then(kept_up)?;
+    view.subject(baseline).and_then(kept_up)?;
     let rate = match load.settings.arrivals.rate_per_s {
         Some(rate) => format!("{rate}/s"),
         None => format!("all {} requests that were due", offered.planned),
@@ -33,8 +32,8 @@ pub(crate) fn both_kept_up(view: &OfferView, [subject, baseline]: [&str; 2]) -> 
     Some(finding.about(subject).under(&load.name))
 }
 
-/// In an open loop: that the faster of two subjects responded to all that was
-/// offered, and may be able to respond to more.
+/// In an open loop: reports that the faster of two subjects responded to the whole offered load,
+/// and may be able to respond to more.
 pub(crate) fn held_by_rate(
     view: &OfferView,
     [subject, baseline]: [&str; 2],
@@ -56,10 +55,10 @@ pub(crate) fn kept_up(view: &SubjectView) -> Option<Offered> {
     has_kept_up(&offered, view.sums.outcomes.ok()).then_some(offered)
 }
 
-/// Whether a server responded to what was offered, except for what may be missing.
-/// `ok` are its verified responses. False when nothing was due.
+/// Whether a server responded to the offered load, except for at most [`MISSED_MAX`]. `ok` are
+/// its verified responses. False if no request was due.
 fn has_kept_up(offered: &Offered, ok: u64) -> bool {
-    // What was in flight at the end was not refused to anybody.
+    // Requests in flight at the end are not missed.
     let missed = offered
         .planned
         .saturating_sub(ok)

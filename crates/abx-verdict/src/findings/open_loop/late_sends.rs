@@ -9,21 +9,20 @@ rule! {
         "close other programs, add a thread (`-t`) on a CPU of its own, or lower the rate (`-r`)";
 }
 
-/// How late one send in a hundred may be as a share of the median response time.
+/// The largest 99 % quantile of lateness, as a share of the median response time.
 const LATE_SHARE_MAX: f64 = 0.10;
 
 fn late(pace: &Pace) -> Option<Finding> {
     pace.offered?;
     let late_us = pace.lateness.p99?;
-    let near = pace
+    let is_large_share = pace
         .response
         .p50
         .is_some_and(|median| late_us as f64 > LATE_SHARE_MAX * median as f64);
-    if !(late_us > LATE_MAX_US || near) {
+    if !(late_us > LATE_MAX_US || is_large_share) {
         return None;
     }
     let causes = causes(pace);
-    // Beside short response times any lateness is a large share.
     let texts: Vec<String> = causes.iter().map(|cause| cause.text()).collect();
     let message = format!(
         "one send in 100 to {} was more than {} late, which counts in its response time: {}",
@@ -36,7 +35,7 @@ fn late(pace: &Pace) -> Option<Finding> {
     Some(finding.with_remedy(remedies.join("; ")).of_times())
 }
 
-/// Whatever may have made one send in a hundred late.
+/// The possible causes of lateness.
 fn causes(pace: &Pace) -> Vec<Cause> {
     let limits = &pace.limits;
     let above = |part: Option<f64>, least: f64| part.filter(|part| *part >= least);
@@ -54,7 +53,7 @@ fn causes(pace: &Pace) -> Vec<Cause> {
     }
 }
 
-/// What may have made sends late, with its share.
+/// A possible cause of lateness, with its share of the time.
 #[derive(Debug, Clone, Copy)]
 enum Cause {
     Generator(f64),

@@ -8,7 +8,7 @@ rule! {
         "add a thread (`-t`) on a CPU of its own, or lower the rate (`-r`)";
 }
 
-/// For how long the generator may not look at its clock, in one turn of a hundred.
+/// The largest 99 % quantile of the time for which the generator does not read its clock.
 const LAG_MAX_US: u64 = 1_000;
 
 fn loop_lag(pace: &Pace) -> Option<Finding> {

@@ -1,4 +1,4 @@
-//! How a load kept its pace, and what that leaves to compare.
+//! Whether an open loop kept its pace, and which comparisons remain possible.
 
 pub(crate) mod capacity;
 pub(crate) mod kept_up;

@@ -13,12 +13,12 @@ fn not_reached(pace: &Pace) -> Option<Finding> {
     let offered = pace.offered?;
     let missed = share(offered.unsent, offered.planned)?;
     let limits = &pace.limits;
-    let taken = limits.generator.unwrap_or_default() + limits.wait.unwrap_or_default();
-    let is_generator = !limits.is_subject_bound && taken >= GENERATOR_BUSY;
+    let busy = limits.generator.unwrap_or_default() + limits.wait.unwrap_or_default();
+    let is_generator = !limits.is_subject_bound && busy >= GENERATOR_BUSY;
     let (level, cause, remedy) = if is_generator {
         let cause = format!(
             "the generator used or waited for {:.0} % of its CPU",
-            100.0 * taken
+            100.0 * busy
         );
         (Level::Bound, cause, ADD_THREAD)
     } else {

@@ -1,23 +1,22 @@
-//! How one server's load kept its pace: was what was due sent, and was it sent in time.
+//! The pace of one server's load: whether requests that were due were sent, and in time.
 
 use crate::findings::bottleneck::Bottleneck;
 use crate::findings::machine::part_of_time::processors;
 use crate::findings::prelude::*;
 use abx_evidence::{Offered, Times};
 
-/// The share of what was due that may be missing.
+/// The share of due requests that may be missing.
 pub(in crate::findings) const MISSED_MAX: f64 = 0.01;
-/// What touched this share of the sends, or took this share of the time, may be
-/// why the latest send in a hundred was late.
+/// A cause that affected this share of the sends, or took this share of the time, may explain why
+/// one send in a hundred was late.
 pub(super) const CAUSE_MIN: f64 = 0.01;
-/// How late one send in a hundred may be.
+/// The largest 99 % quantile of lateness.
 pub(in crate::findings) const LATE_MAX_US: u64 = 1_000;
 
 pub(super) const ADD_THREAD: &str =
     "add a thread (`-t`) on a CPU of its own, or lower the rate (`-r`)";
 pub(super) const ADD_CONNECTIONS: &str = "add connections (`-c`), or lower the rate (`-r`)";
 
-/// How one server's load kept its pace.
 pub(in crate::findings) struct Pace<'a> {
     pub(in crate::findings) who: &'a str,
     /// `None` in a closed loop.
@@ -30,18 +29,18 @@ pub(in crate::findings) struct Pace<'a> {
     pub(in crate::findings) limits: PaceLimits,
 }
 
-/// What may hold a load back, as shares of the time; `None` when not readable.
+/// Limits of a load, as shares of the time; `None` if not readable.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::findings) struct PaceLimits {
     /// Whether the server was at its limit.
     pub(in crate::findings) is_subject_bound: bool,
-    /// What the busiest worker used of its processor.
+    /// The share of its CPU that the busiest worker used.
     pub(in crate::findings) generator: Option<f64>,
-    /// For how long a worker was ready to run and did not.
+    /// The share for which workers were ready and did not run.
     pub(in crate::findings) wait: Option<f64>,
-    /// What the hypervisor took of our processors.
+    /// The share of the study's CPUs that the hypervisor took.
     pub(in crate::findings) steal: Option<f64>,
-    /// For how long abx itself stood still.
+    /// The share for which abx itself was paused.
     pub(in crate::findings) paused: Option<f64>,
 }
 

@@ -1,18 +1,18 @@
-//! Requests whose response time is unknown, in words.
+//! Requests whose response time is unknown.
 
 use crate::findings::open_loop::pace::ADD_CONNECTIONS;
 use crate::findings::prelude::*;
 
-/// Requests whose response time is unknown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct UnknownTimes {
+    /// All such requests.
     pub(crate) requests: u64,
-    /// Those that were never sent.
+    /// The requests among them that were never sent.
     pub(crate) unsent: u64,
 }
 
 impl UnknownTimes {
-    /// Those of a subject in all blocks.
+    /// The unknown times of a subject in all blocks.
     pub(crate) fn of(view: &SubjectView) -> UnknownTimes {
         let unsent = view.offered().map_or(0, |offered| offered.unsent);
         UnknownTimes {
@@ -21,7 +21,7 @@ impl UnknownTimes {
         }
     }
 
-    /// What became of them, for a sentence that continues.
+    /// The fate of the requests, as a clause.
     pub(crate) fn text(self, who: &str) -> String {
         let waiting = self.requests.saturating_sub(self.unsent);
         match (self.unsent, waiting) {
@@ -35,8 +35,8 @@ impl UnknownTimes {
         }
     }
 
-    /// The finding with a remedy for the cause of most of them. More time to respond does not
-    /// help requests that were never sent.
+    /// The finding with a remedy for most of the requests. More time to respond does not help
+    /// requests that were never sent.
     pub(crate) fn remedied(self, finding: Finding) -> Finding {
         if 2 * self.unsent > self.requests {
             finding.with_remedy(ADD_CONNECTIONS)
@@ -52,8 +52,8 @@ mod tests {
     use abx_evidence::FindingId;
 
     #[test]
-    fn unknown_times_name_what_became_of_their_requests_and_the_remedy_for_most() {
-        // Method: unsent ones, ones with no response, and both, of which more are unsent or fewer.
+    fn unknown_times_state_the_fate_of_their_requests_and_the_remedy_for_most() {
+        // Method: unsent requests, requests without a response, and both, mostly unsent or not.
         let of = |requests, unsent| {
             let unknown = UnknownTimes { requests, unsent };
             let finding = unknown.remedied(new_finding(FindingId::TimesAtLeast, unknown.text("a")));

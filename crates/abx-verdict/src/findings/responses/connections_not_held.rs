@@ -9,26 +9,25 @@ rule! {
          or hold fewer connections";
 }
 
-/// Above this share of connections that did not stand, the figures are those of
+/// Above this share of connections that were not open, the figures are those of
 /// another load.
 const MISSING_MAX: f64 = 0.01;
 
 fn of_subject(subject: &SubjectView) -> Option<Finding> {
-    let held = subject.readings().filter_map(|side| {
-        let opening = side.opening.as_ref();
-        Some((side.held?, opening.map_or(0, ConnectionOpening::lacked)))
+    let held = subject.readings().filter_map(|readings| {
+        let opening = readings.opening.as_ref();
+        Some((readings.held?, opening.map_or(0, ConnectionOpening::lacked)))
     });
     not_held(subject.subject, held)
 }
 
-/// Connections to `who` that did not stand when they had been held, and how
-/// many of them had stood before; beside each block's figures those that this machine
-/// could not make. The block with the most of them counts.
+/// Reports the connections to `who` that were not open at the end, and how many of them had been
+/// open before. `held` has the figures of each block with the number of connections that this
+/// machine could not make. The block with the most missing connections counts.
 fn not_held(who: &str, held: impl Iterator<Item = (Held, u64)>) -> Option<Finding> {
-    let missing = |(this_held, lacked): &(Held, u64)| {
-        this_held
-            .asked
-            .saturating_sub(this_held.standing)
+    let missing = |(held, lacked): &(Held, u64)| {
+        held.asked
+            .saturating_sub(held.standing)
             .saturating_sub(*lacked)
     };
     let worst = held.max_by_key(missing)?;
@@ -56,18 +55,18 @@ mod tests {
             standing,
             ..Held::default()
         };
-        let whole = Held {
+        let complete = Held {
             asked: 1_000,
             standing: 1_000,
             ..Held::default()
         };
-        not_held("a", [(held, lacked), (whole, 0)].into_iter()).map(|finding| finding.level)
+        not_held("a", [(held, lacked), (complete, 0)].into_iter()).map(|finding| finding.level)
     }
 
     #[test]
-    fn more_than_one_in_a_hundred_that_do_not_stand_void() {
-        // Method: none, ten and eleven missing of 1,000 in one of two blocks; those that
-        // could not be made on this machine are not charged to the server.
+    fn more_than_one_missing_connection_in_a_hundred_voids() {
+        // Method: none, ten and eleven missing of 1,000 in one of two blocks; then connections
+        // that this machine could not make, which do not count against the server.
         assert_eq!(level(1_000, 0), None);
         assert_eq!(level(990, 0), Some(Level::Note));
         assert_eq!(level(989, 0), Some(Level::Void));

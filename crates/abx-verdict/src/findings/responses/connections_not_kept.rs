@@ -9,8 +9,8 @@ rule! {
          measure without keep-alive (`--no-keepalive`)";
 }
 
-/// From this share of responses on it matters that they end their connections: one in a
-/// hundred is what Apache HTTP Server does by default.
+/// From this share of responses on, the end of their connections is reported. By default, Apache
+/// HTTP Server ends a connection after 100 responses.
 const CLOSING_MIN: f64 = 0.01;
 
 fn not_kept(who: &str, closing: u64, completed: u64) -> Option<Finding> {

@@ -13,12 +13,12 @@ rule! {
          of each response, in one call";
 }
 
-/// Where round trips lie that wait for a delayed acknowledgement. Linux delays
-/// one by 40 ms at least (`TCP_DELACK_MIN`), and the round trip itself comes on top.
+/// The range of round trips that wait for a delayed acknowledgement. Linux delays
+/// one by at least 40 ms (`TCP_DELACK_MIN`), and the round trip itself comes on top.
 const DELAYED_US: RangeInclusive<u64> = 38_000..=50_000;
-/// A subject that is less busy than this does not respond late for want of a processor.
+/// If a subject is less busy than this, a lack of CPU time does not explain late responses.
 const IDLE_MAX: f64 = 0.20;
-/// Of fewer responses nothing is reported.
+/// The fewest sampled responses for a finding.
 const SAMPLED_MIN: u64 = 10;
 
 fn delayed(subject: &SubjectContext) -> Option<Finding> {
@@ -39,20 +39,20 @@ fn delayed(subject: &SubjectContext) -> Option<Finding> {
     echoes.delayed().or_else(|| parts.delayed())
 }
 
-/// What is known of echoes that may have waited.
+/// Echoes that may have waited.
 struct Echoes<'a> {
     who: &'a str,
     exchange: &'a Exchange,
     arrivals: &'a ArrivalSettings,
     service_p50_us: Option<u64>,
-    /// The share of its processors that the server used; `None` when not readable.
+    /// The share of its CPUs that the server used; `None` if not readable.
     server_busy: Option<f64>,
 }
 
 impl Echoes<'_> {
-    /// That a server writes a frame in two parts and waits between them: Nagle's
-    /// algorithm (RFC 896) holds the second part back until the first is
-    /// acknowledged, and we, with nothing to send, acknowledge late (RFC 1122,
+    /// Reports that a server writes a frame in two parts and waits between them.
+    /// Nagle's algorithm (RFC 896) holds the second part back until the first is
+    /// acknowledged, and abx, with nothing to send, acknowledges late (RFC 1122,
     /// section 4.2.3.2).
     fn delayed(&self) -> Option<Finding> {
         let is_eligible = self.exchange.shape == LoadShape::Echo && !self.arrivals.is_open();
@@ -68,19 +68,19 @@ impl Echoes<'_> {
     }
 }
 
-/// What is known of responses that may have waited between their first byte and their last.
+/// Responses that may have waited between their first byte and their last.
 struct ResponseParts<'a> {
     who: &'a str,
     shape: LoadShape,
-    /// Where the time of a sample of them went.
+    /// The phases of a sample of them.
     phases: Option<&'a PhaseTimes>,
-    /// The share of its processors that the server used; `None` when not readable.
+    /// The share of its CPUs that the server used; `None` if not readable.
     server_busy: Option<f64>,
 }
 
 impl ResponseParts<'_> {
-    /// That a server writes a response in several parts and waits between them, as with the
-    /// frames of [`Echoes::delayed`]: the first part comes at once, the rest so late.
+    /// Reports that a server writes a response in several parts and waits between them, as with
+    /// the frames of [`Echoes::delayed`]: the first part comes at once, and the rest late.
     fn delayed(&self) -> Option<Finding> {
         let phases = self.phases.filter(|_| self.shape == LoadShape::Request)?;
         let body_us = phases.body.p50_us.filter(|us| DELAYED_US.contains(us))?;
@@ -92,8 +92,7 @@ impl ResponseParts<'_> {
             self.who,
             body_us as f64 / 1e3
         );
-        let is_seen = is_idle && phases.requests >= SAMPLED_MIN;
-        is_seen.then(|| finding(message))
+        (is_idle && phases.requests >= SAMPLED_MIN).then(|| finding(message))
     }
 }
 
@@ -105,7 +104,7 @@ mod tests {
 
     #[test]
     fn only_idle_echoes_of_forty_milliseconds_look_delayed() {
-        // Method: an echo that waits; then each circumstance changed alone.
+        // Method: an echo that waits; then each condition changed alone.
         let exchange = Exchange {
             shape: LoadShape::Echo,
             ..Exchange::default()
@@ -132,17 +131,17 @@ mod tests {
             ..echoes(41_000, None)
         };
         assert!(paced.delayed().is_none());
-        let asked = Exchange::default();
+        let exchange = Exchange::default();
         let requests = Echoes {
-            exchange: &asked,
+            exchange: &exchange,
             ..echoes(41_000, None)
         };
         assert!(requests.delayed().is_none());
     }
 
     #[test]
-    fn only_the_rest_of_responses_that_comes_late_from_an_idle_server_looks_delayed() {
-        // Method: a body of 44 ms behind a first byte of 0.1 ms; then each circumstance
+    fn only_late_bodies_of_idle_servers_look_delayed() {
+        // Method: a body of 44 ms after a first byte at 0.1 ms; then each condition
         // changed alone.
         let time = |us| PhaseTime {
             mean_us: us as f64,

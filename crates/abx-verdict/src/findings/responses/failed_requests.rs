@@ -8,10 +8,10 @@ rule! {
         "read the server's log, or offer less load (`-c`, `-r`)";
 }
 
-/// Above this share of failed requests no claim stands.
+/// Above this share of failed requests, no claim is made.
 const FAILED_MAX: f64 = 0.001;
 const OF_STEPS: &str = "see which step failed, and read the server's log";
-/// So many statuses are named that came where another one was expected.
+/// The most unexpected statuses that are named.
 const STATUSES_NAMED: usize = 4;
 
 fn failed(subject: &SubjectContext) -> Option<Finding> {
@@ -31,8 +31,8 @@ fn failed(subject: &SubjectContext) -> Option<Finding> {
     Some(finding)
 }
 
-/// Requests or messages to `who` that failed, and bodies that were wrong among the
-/// `hashed` ones that were looked at; which statuses came where another one was expected.
+/// Reports requests or messages to `who` that failed, unexpected statuses, and wrong bodies among
+/// the `hashed` bodies that were verified.
 fn failed_requests(
     who: &str,
     shape: LoadShape,
@@ -43,7 +43,7 @@ fn failed_requests(
     let failed = outcomes.failed();
     let wrong_bodies = outcomes.count(Outcome::WrongBody);
     let failed_share = share(failed, outcomes.sent())?;
-    // Few bodies are hashed: the share of wrong ones is that among these.
+    // Only some bodies are hashed, so the share of wrong bodies is that among the hashed.
     let wrong_share = share(wrong_bodies, hashed).unwrap_or_default();
     let mut message = format!(
         "{failed} of {} {} to {who} failed: {}",
@@ -64,7 +64,7 @@ fn failed_requests(
     (failed > 0).then(|| finding.with_remedy(remedy))
 }
 
-/// What to do about the most frequent failure.
+/// The remedy for the most frequent failure.
 fn remedy(outcomes: &Outcomes, statuses: &Statuses) -> String {
     let failures = outcomes.iter().filter(|(outcome, _)| outcome.is_failure());
     let most = failures.max_by_key(|(_, count)| *count);
@@ -101,7 +101,7 @@ fn remedy(outcomes: &Outcomes, statuses: &Statuses) -> String {
     remedy.to_owned()
 }
 
-/// What to do about a status that came instead of the expected one.
+/// The remedy for an unexpected status.
 fn of_status(status: Option<u16>) -> String {
     match status {
         Some(429) => {
@@ -122,16 +122,16 @@ fn of_status(status: Option<u16>) -> String {
 }
 
 fn names(outcomes: &Outcomes, statuses: &Statuses) -> String {
-    let came = statuses.most_frequent(STATUSES_NAMED);
-    let came: Vec<String> = came.iter().map(u16::to_string).collect();
+    let statuses = statuses.most_frequent(STATUSES_NAMED);
+    let statuses: Vec<String> = statuses.iter().map(u16::to_string).collect();
     let failures = outcomes.iter().filter(|(outcome, _)| outcome.is_failure());
-    let each = failures.map(|(outcome, count)| match outcome {
-        Outcome::WrongStatus if !came.is_empty() => {
-            format!("{} {count} ({})", outcome.name(), came.join(", "))
+    let names = failures.map(|(outcome, count)| match outcome {
+        Outcome::WrongStatus if !statuses.is_empty() => {
+            format!("{} {count} ({})", outcome.name(), statuses.join(", "))
         }
         _ => format!("{} {count}", outcome.name()),
     });
-    each.collect::<Vec<_>>().join(", ")
+    names.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -155,9 +155,9 @@ mod tests {
     }
 
     #[test]
-    fn the_statuses_are_named_that_came_instead() {
+    fn unexpected_statuses_are_named() {
         // Method: statuses of two kinds, and a record of an older version, which has none.
-        let came = outcomes(&[
+        let outcomes = outcomes(&[
             (Outcome::Ok, 7),
             (Outcome::WrongStatus, 3),
             (Outcome::Reset, 1),
@@ -166,7 +166,7 @@ mod tests {
         [404, 503, 503]
             .into_iter()
             .for_each(|status| statuses.add(status));
-        let message = |statuses: &Statuses| of(&came, statuses, 0).unwrap().message;
+        let message = |statuses: &Statuses| of(&outcomes, statuses, 0).unwrap().message;
         let named = "4 of 11 requests to a failed: wrong_status 3 (503, 404), reset 1";
         assert_eq!(message(&statuses), named);
         let bare = "4 of 11 requests to a failed: wrong_status 3, reset 1";
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn each_failure_has_the_remedy_of_its_cause() {
         // Method: one frequent failure of each kind among others, with the words that its remedy
-        // must have; only bodies are to be expected to vary, and only what can be a status.
+        // must have. Only bodies may vary, and only a valid status may be expected.
         let remedy_of = |list: &[(Outcome, usize)], status: Option<u16>| {
             let mut statuses = Statuses::default();
             status.into_iter().for_each(|status| statuses.add(status));
@@ -237,15 +237,15 @@ mod tests {
     }
 
     #[test]
-    fn wrong_bodies_weigh_by_the_bodies_that_were_looked_at() {
-        // Method: 1 wrong of 50 looked at is 2 %, though 1 of 5,001 sent.
+    fn the_share_of_wrong_bodies_is_that_among_verified_bodies() {
+        // Method: 1 wrong body of 50 verified ones is 2 %, although 5,001 requests were sent.
         let pairs = [(Outcome::Ok, 5000), (Outcome::WrongBody, 1)];
         assert_eq!(level(&pairs, 50), Some(Level::Void));
     }
 
     #[test]
-    fn our_own_limits_are_not_the_subjects_failures() {
-        // Method: only ports missing.
+    fn limits_of_the_generator_are_not_failures_of_the_subject() {
+        // Method: only missing ports.
         let ports = outcomes(&[(Outcome::Ok, 10), (Outcome::NoPort, 3)]);
         assert_eq!(of(&ports, &Statuses::default(), 1), None);
     }

@@ -39,8 +39,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_limits_are_not_the_subjects_failures() {
-        // Method: only ports missing; then the message names the count.
+    fn limits_of_the_generator_are_not_failures_of_the_subject() {
+        // Method: only missing ports, whose number the message states.
         let mut ports = Outcomes::default();
         [
             Outcome::Ok,

@@ -1,5 +1,5 @@
-//! What this machine lacked when connections were opened before a load: what
-//! `generator_exhausted` reports, too.
+//! Resources that this machine lacked when connections were opened before a load, as a finding
+//! of `generator_exhausted`.
 
 use crate::findings::prelude::*;
 use crate::findings::responses::not_connected::opening;
@@ -10,7 +10,6 @@ pub(in crate::findings) const RULE: FindingRule = FindingRule {
     condition: Condition::Connections(|subject| Vec::from_iter(lacked(subject.view))),
 };
 
-/// What this machine lacked for one subject's connections.
 fn lacked(subject: &SubjectView) -> Option<Finding> {
     let opening = opening(subject)?;
     let kinds = [Outcome::NoPort, Outcome::NoDescriptor, Outcome::NoMemory];

@@ -1,4 +1,4 @@
-//! What became of requests, messages and connections.
+//! The fate of requests, messages and connections.
 
 pub(super) mod body_varies;
 pub(super) mod connections_not_held;

@@ -6,7 +6,7 @@ rule! {
         "check the outcomes of that block in the record, and try the subject alone with `abx run`";
 }
 
-/// That a subject gave no verified response in some of so many blocks.
+/// Reports that a subject gave no verified response in the `silent` blocks of `blocks`.
 pub(crate) fn no_responses(subject: &str, silent: &[u32], blocks: usize) -> Option<Finding> {
     let first = silent.first()?;
     let message = format!(

@@ -11,7 +11,8 @@ rule! {
 }
 
 fn not_opened(subject_view: &SubjectView) -> Option<Finding> {
-    let missing = sum(subject_view.readings().map(|side| side.not_connected));
+    let readings = subject_view.readings();
+    let missing = sum(readings.map(|readings| readings.not_connected));
     let subject = subject_view.subject;
     let message = match opening(subject_view) {
         // A record without details.
@@ -26,12 +27,13 @@ fn not_opened(subject_view: &SubjectView) -> Option<Finding> {
 }
 
 pub(super) fn opening(subject: &SubjectView) -> Option<ConnectionOpening> {
-    let each = subject.readings().filter_map(|side| side.opening.as_ref());
-    each.cloned()
-        .reduce(|sum, connection_opening| sum.plus(&connection_opening))
+    let readings = subject.readings();
+    readings
+        .filter_map(|readings| readings.opening.clone())
+        .reduce(|sum, opening| sum.plus(&opening))
 }
 
-/// What the subject did not take.
+/// The connections that the subject did not accept, as a clause.
 fn refused(subject: &str, opening: &ConnectionOpening) -> Option<String> {
     let failed = opening.failed();
     let failures = opening

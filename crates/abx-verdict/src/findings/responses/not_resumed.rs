@@ -8,8 +8,8 @@ rule! {
          cache and ticket lifetime";
 }
 
-/// Below this share of handshakes a load of resumed ones is a mixture. The first one of each
-/// connection has nothing to resume.
+/// Below this share of resumed handshakes, a load is a mixture of both kinds. The first handshake
+/// of each connection has no session to resume.
 const RESUMED_MIN: f64 = 0.98;
 
 fn not_resumed(subject: &SubjectContext) -> Option<Finding> {

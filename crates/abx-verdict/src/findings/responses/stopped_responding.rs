@@ -33,14 +33,14 @@ fn stopped_responding(view: &SubjectView) -> Option<Finding> {
     }
 }
 
-/// Requests of a slice that had no response in time, its uncounted part included.
+/// Requests of a slice that had no response in time, including its discarded part.
 fn timeouts(slice: &SliceRecord) -> u64 {
     let both = [&slice.outcomes, &slice.discarded];
     sum(both.map(|outcomes| outcomes.count(Outcome::Timeout)))
 }
 
-/// `who` left so many requests without a response in `count` of its `slices` that it was not
-/// loaded any further: `without_response` requests in all, over so many connections.
+/// Reports that `who` left so many requests without a response in `count` of its `slices` that abx
+/// stopped loading it: `without_response` requests in total, over `connections` connections.
 fn left_without_response(
     who: &str,
     [count, slices]: [u64; 2],
@@ -67,11 +67,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_responds_on_some_connections_has_not_stopped() {
-        // Method: no slice of that kind, five and one of fifty connections, and all of them.
+    fn a_server_that_responds_on_some_connections_has_not_stopped() {
+        // Method: no such slice; then five, one and all of fifty requests without a response.
         let message = |slices, requests| {
-            let found_finding = left_without_response("a", slices, requests);
-            found_finding.map(|finding| finding.message)
+            let finding = left_without_response("a", slices, requests);
+            finding.map(|finding| finding.message)
         };
         assert_eq!(message([0, 2], [5, 50]), None);
         let some = message([1, 2], [5, 50]).unwrap();

@@ -13,14 +13,13 @@ fn responses_differ(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
     let Some(expected) = load.responses.get(baseline) else {
         return Vec::new();
     };
-    let differs = |responses: &&ResponseRecord, expected: &ResponseRecord| {
-        let both = responses.sha256.as_ref().zip(expected.sha256.as_ref());
-        both.is_some_and(|(text, other)| text != other)
+    let differs = |(response, expected): &(&ResponseRecord, &ResponseRecord)| {
+        let both = response.sha256.as_ref().zip(expected.sha256.as_ref());
+        both.is_some_and(|(hash, expected)| hash != expected)
     };
-    let result = load.responses.iter().filter_map(|(subject, responses)| {
-        let pairs = responses.iter().zip(expected);
-        let (response, expected) =
-            { pairs }.find(|(response, expected)| differs(response, expected))?;
+    let findings = load.responses.iter().filter_map(|(subject, responses)| {
+        let mut pairs = responses.iter().zip(expected);
+        let (response, expected) = pairs.find(differs)?;
         let message = format!(
             "the subjects send different bodies ({baseline}: {} bytes, {subject}: {} bytes): the \
              ratio includes that difference",
@@ -29,5 +28,5 @@ fn responses_differ(record: &Measured, load: &LoadRecord) -> Vec<Finding> {
         let finding = finding(message);
         Some(finding.about(subject))
     });
-    result.collect()
+    findings.collect()
 }

@@ -9,7 +9,7 @@ rule! {
         "use longer slices (`--slice`), or fewer connections";
 }
 
-/// Little's law may be off by this much before it is noted, and before it voids.
+/// The deviations from Little's law that are noted and that void.
 const LITTLE_NOTE: f64 = 0.03;
 const LITTLE_VOID: f64 = 0.20;
 
@@ -18,12 +18,12 @@ fn little(subject_view: &SubjectView) -> Option<Finding> {
     if !load.settings.arrivals.is_saturating() || ends_by_number(load) {
         return None;
     }
-    let asked = load.settings.exchange.in_flight(load.settings.connections) as f64;
+    let requested = load.settings.exchange.in_flight(load.settings.connections) as f64;
     if turns(subject_view) < TURNS_MIN || sums.outcomes.completed() < sums.outcomes.sent() {
         return None;
     }
-    // All requests that were sent within the window, over the window: what was
-    // in flight at its start is missed, what is in flight at its end is in.
+    // The response times of all requests that were sent within the window, over the window. This
+    // excludes requests in flight at its start, and includes those in flight at its end.
     let pilot = load.pilot.as_ref()?;
     let window_ns = sums
         .slices
@@ -33,13 +33,13 @@ fn little(subject_view: &SubjectView) -> Option<Finding> {
         .settings
         .exchange
         .in_flight_least(load.settings.connections) as f64;
-    // Fewer than requested is another load. More is an effect of the slice's
-    // edges: responses in flight at its end wait longer on a machine that is busy.
-    let is_off = busy < (1.0 - LITTLE_NOTE) * least || busy > (1.0 + LITTLE_NOTE) * asked;
+    // Fewer than requested are another load. More are an effect of the slice's
+    // edges: responses in flight at its end wait longer on a busy machine.
+    let is_off = busy < (1.0 - LITTLE_NOTE) * least || busy > (1.0 + LITTLE_NOTE) * requested;
     is_off.then(|| {
         finding(format!(
             "{subject} had {busy:.1} {} in flight on average (rate times mean response time) \
-             instead of the requested {asked}",
+             instead of the requested {requested}",
             load.settings.exchange.shape.units()
         ))
         .at_if(busy < (1.0 - LITTLE_VOID) * least, Level::Void)

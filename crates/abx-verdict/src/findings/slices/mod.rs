@@ -1,4 +1,4 @@
-//! What the slices of a load are worth.
+//! Whether the slices of a load represent it.
 
 pub(super) mod few_times;
 pub(super) mod little_law;

@@ -16,9 +16,9 @@ rule! {
          `--interleave trials`";
 }
 
-/// That a subject's throughput rises, or falls, within its blocks: most of them
-/// are not steady, and their rise is the same way beyond chance. What the
-/// machine does has no reason to go the same way in every block.
+/// Reports that a subject's throughput rises, or falls, within its blocks: most of them
+/// are not steady, and they change in the same direction more often than by chance.
+/// Changes of the machine have no reason to go the same way in every block.
 ///
 /// Method: PELT on the log rates of a block's slices, and a t interval over the
 /// blocks' rises. Source: docs/explain/statistics/curves.md, "Steadiness".
@@ -56,7 +56,7 @@ fn never_steady(subject_view: &SubjectView) -> Option<Finding> {
     Some(finding(message))
 }
 
-/// What each slice of a block gave, in their order.
+/// The throughput of each slice of a block, in order.
 fn rates(block: &BlockView) -> Vec<f64> {
     let rate = |slice| Sums::from(slice).throughput(&block.load.settings);
     block.slices().filter_map(rate).collect()

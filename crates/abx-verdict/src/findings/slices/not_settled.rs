@@ -28,11 +28,11 @@ fn unsettled<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding> + 'a {
     })
 }
 
-/// What the last third of a subject's rounds gave beside the first; `None` where blocks
-/// have too few rounds, or a rate sets what they give.
+/// How the last third of a subject's rounds compares with the first. `None` if blocks have too
+/// few rounds, or if a rate sets the throughput.
 ///
-/// Method: the log ratio of their throughputs in each block, which starts afresh, and a t
-/// interval over the blocks. Source: docs/explain/statistics/disturbance.md, "Warm-up".
+/// Method: the log ratio of their throughputs in each block, which begins with a fresh start, and
+/// a t interval over the blocks. Source: docs/explain/statistics/disturbance.md, "Warm-up".
 fn change(subject: &SubjectView) -> Option<String> {
     if !subject.load.settings.arrivals.is_saturating() {
         return None;
@@ -61,7 +61,7 @@ fn change(subject: &SubjectView) -> Option<String> {
     ))
 }
 
-/// The throughput of the last third of a block's slices over that of the first.
+/// The log ratio of the throughput of a block's last third of slices to that of its first third.
 fn late_over_early(block: &BlockView) -> Option<f64> {
     let slices: Vec<&SliceRecord> = block.slices().collect();
     let third = slices.len() / 3;

@@ -17,7 +17,8 @@ rule! {
 /// Connections without a response in a slice, as a share.
 const SILENT_NOTE: f64 = 0.01;
 const SILENT_VOID: f64 = 0.10;
-/// So many responses on each of the others are no matter of a slice's length.
+/// If each of the other connections had this many responses, the length of slices is not the
+/// cause.
 const LEFT_OUT_TURNS_MIN: f64 = 10.0;
 
 fn silent(subject_view: &SubjectView) -> Option<Finding> {
@@ -30,24 +31,25 @@ fn silent(subject_view: &SubjectView) -> Option<Finding> {
     let chances = u64::from(connections) * sums.slices;
     let part = share(sums.silent, chances).filter(|part| *part > SILENT_NOTE)?;
     let others = chances.saturating_sub(sums.silent);
-    let each = share(sums.outcomes.completed(), others).unwrap_or_default();
+    let per_other = share(sums.outcomes.completed(), others).unwrap_or_default();
     let left_out = match sums.slices {
         1 => format!("{} of {connections} connections", sums.silent),
         _ => format!("{:.1} % of its connections in a slice (mean)", 100.0 * part),
     };
-    let finding = if each >= LEFT_OUT_TURNS_MIN {
+    let finding = if per_other >= LEFT_OUT_TURNS_MIN {
         new_finding(
             FindingId::ConnectionsWithoutResponse,
             format!(
-                "{subject} left {left_out} without a response, and sent {each:.0} on each other one"
+                "{subject} left {left_out} without a response, and sent {per_other:.0} on each \
+                 other one"
             ),
         )
     } else {
         new_finding(
             FindingId::SlicesTooShort,
             format!(
-                "{subject} left {left_out} without a response, and sent only {each:.1} on each \
-                 other one"
+                "{subject} left {left_out} without a response, and sent only {per_other:.1} on \
+                 each other one"
             ),
         )
     };

@@ -10,12 +10,12 @@ rule! {
         "use longer slices (`--slice`), or trials (`--interleave trials`)";
 }
 
-/// By so much two ways to count the same responses may differ from block to block.
+/// The smallest mean difference between two ways to count the same responses that is reported.
 const UNEVEN_MIN: f64 = 0.10;
 
-/// Whether a block's responses over its counted time are another throughput than the
-/// connections' own clocks show, as when a subject serves one connection for long and then
-/// the others: a slice then holds parts of such turns, by chance.
+/// Reports that a block's responses over its counted time are another throughput than the
+/// connections' own clocks show. This happens if a subject serves one connection for a long time
+/// and then the others, so that a slice has parts of such turns by chance.
 ///
 /// Method: the absolute difference of the two logarithms, a mean over blocks. Source:
 /// docs/explain/statistics/blocks.md, "The completion clock".
@@ -26,23 +26,23 @@ fn uneven(subject_view: &SubjectView) -> Option<Finding> {
     if !is_of_requests || ends_by_number(load) || turns(subject_view) < TURNS_MIN {
         return None;
     }
-    // A pause of abx itself delays every response, which is none of the subject's doing.
+    // A pause of abx itself delays every response, which the subject does not cause.
     let blocks = subject_view
         .blocks
         .iter()
         .filter(|block| block.sums.paused_ns == 0);
-    let each = blocks.map(|block| {
+    let throughputs = blocks.map(|block| {
         let counted = share(block.sums.outcomes.ok(), block.sums.measured_ns)? * 1e9;
-        let differs = (block.throughput()? / counted).ln().abs();
-        differs
-            .is_finite()
-            .then_some((differs, counted, block.throughput()?))
+        let clocked = block.throughput()?;
+        let difference = (clocked / counted).ln().abs();
+        let is_known = difference.is_finite();
+        is_known.then_some((difference, counted, clocked))
     });
-    let each: Vec<(f64, f64, f64)> = each.collect::<Option<_>>()?;
-    let sum: f64 = each.iter().map(|(differs, ..)| differs).sum();
-    let (_, counted, clocked) = each
+    let throughputs: Vec<(f64, f64, f64)> = throughputs.collect::<Option<_>>()?;
+    let sum: f64 = throughputs.iter().map(|(difference, ..)| difference).sum();
+    let (_, counted, clocked) = throughputs
         .iter()
-        .max_by(|parts, other| parts.0.total_cmp(&other.0))?;
+        .max_by(|block, other| block.0.total_cmp(&other.0))?;
     let message = format!(
         "what {subject} serves depends on how it is counted: in one block {counted:.0} {}/s came \
          in the counted time, and the connections' own time gives {clocked:.0}/s, as if the server \
@@ -54,5 +54,5 @@ fn uneven(subject_view: &SubjectView) -> Option<Finding> {
         Some(Interleave::Trials) => finding(message).with_remedy("use longer trials (`--slice`)"),
         _ => finding(message),
     };
-    (sum / each.len() as f64 > UNEVEN_MIN).then_some(finding)
+    (sum / throughputs.len() as f64 > UNEVEN_MIN).then_some(finding)
 }

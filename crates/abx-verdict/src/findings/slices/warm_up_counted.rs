@@ -8,14 +8,14 @@ rule! {
         "exclude it with `--warmup`, or measure for longer (`-d`)";
 }
 
-/// A start that changes the throughput of a run by less than this share is left as it is.
+/// A start that changes the throughput of a run by less than this share is not reported.
 const WARM_UP_EFFECT_MIN: f64 = 0.01;
 
-/// That a run counts a start which is worse than the rest.
+/// Reports that a run counts a start that was worse than the rest.
 ///
 /// Method: MSER-5 over the intervals of the run's course: of verified responses, or of median
-/// response times if a rate sets the throughput. A throughput that rises by less than 1 %
-/// without the start is left as it is. Source: docs/explain/statistics/curves.md, "Steadiness".
+/// response times if a rate sets the throughput. A start is not reported if the throughput rises
+/// by less than 1 % without it. Source: docs/explain/statistics/curves.md, "Steadiness".
 fn warm_up_counted(subject: &SubjectView) -> Option<Finding> {
     let (load, sums) = (subject.load, &subject.sums);
     let is_saturating = load.settings.arrivals.is_saturating();
@@ -29,11 +29,11 @@ fn warm_up_counted(subject: &SubjectView) -> Option<Finding> {
     };
     let course = block.course()?;
     // The last interval may be shorter than the others.
-    let whole = usize::try_from(course.until_ns / course.interval_ns.max(1)).ok()?;
+    let count = usize::try_from(course.until_ns / course.interval_ns.max(1)).ok()?;
     let series: Vec<f64> = if is_saturating {
-        course.ok.iter().take(whole).map(|ok| *ok as f64).collect()
+        course.ok.iter().take(count).map(|ok| *ok as f64).collect()
     } else {
-        let medians = course.p50_us.iter().take(whole);
+        let medians = course.p50_us.iter().take(count);
         medians
             .map(|us| Some((*us)? as f64))
             .collect::<Option<_>>()?

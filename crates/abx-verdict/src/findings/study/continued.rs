@@ -44,13 +44,13 @@ fn reason(ended: &StudyEnd) -> &'static str {
     }
 }
 
-/// A time in the two largest units that it has.
+/// A time in its two largest units.
 fn pause(seconds: f64) -> String {
-    let whole = seconds.max(0.0).round() as u64;
-    let (minutes, hours, days) = (whole / 60, whole / 3_600, whole / 86_400);
+    let seconds = seconds.max(0.0).round() as u64;
+    let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
     match (days, hours, minutes) {
-        (0, 0, 0) => format!("{whole} s"),
-        (0, 0, minutes) => format!("{minutes} min {} s", whole % 60),
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, minutes) => format!("{minutes} min {} s", seconds % 60),
         (0, hours, _) => format!("{hours} h {} min", minutes % 60),
         (days, ..) => format!("{days} d {} h", hours % 24),
     }
@@ -62,7 +62,8 @@ mod tests {
 
     #[test]
     fn each_continuation_is_reported_with_its_pause_and_its_reason() {
-        // Method: a study without any, and one that was killed, rebooted, and later stopped.
+        // Method: a study without continuations, and one that was killed by a restart of the
+        // machine and later stopped.
         let mut record = abx_fixtures::pair();
         assert_eq!(continued(&record).count(), 0);
         let killed = Continuation {

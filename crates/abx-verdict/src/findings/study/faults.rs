@@ -1,4 +1,4 @@
-//! Findings that limit what is concluded from faults that were done on purpose.
+//! Findings that limit the conclusions from injected faults.
 
 use crate::findings::prelude::*;
 use crate::view::faults::{FaultToll, FaultView, Recovery};
@@ -34,12 +34,13 @@ rule! {
 }
 
 fn of_faults(study: &Measured) -> Vec<Finding> {
-    let each = FaultView::all(study).flat_map(|view| {
-        let subjects = study.subjects.iter();
-        let everything = subjects.flat_map(|subject| of_subject(&view, &subject.name));
-        everything.collect::<Vec<_>>()
-    });
-    each.collect()
+    let mut findings = Vec::new();
+    for view in FaultView::all(study) {
+        for subject in &study.subjects {
+            findings.extend(of_subject(&view, &subject.name));
+        }
+    }
+    findings
 }
 
 fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
@@ -54,24 +55,21 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
         };
         return vec![result(id, message)];
     }
-    let fault_tolls = view.tolls(subject);
-    let blocks = counted(fault_tolls.len() as u64, "block");
+    let tolls = view.tolls(subject);
+    let blocks = counted(tolls.len() as u64, "block");
     let of = |count: usize| format!("in {count} of {blocks}");
-    let count = |is_so: fn(&FaultToll) -> bool| {
-        fault_tolls
-            .iter()
-            .flatten()
-            .filter(|fault_toll| is_so(fault_toll))
-            .count()
+    let count = |condition: fn(&FaultToll) -> bool| {
+        let known = tolls.iter().flatten();
+        known.filter(|toll| condition(toll)).count()
     };
-    let missed = fault_tolls.iter().filter(|toll| toll.is_none()).count();
+    let missed = tolls.iter().filter(|toll| toll.is_none()).count();
     let beyond = count(|toll| toll.recovery == Recovery::NotWithin);
     let gone = count(|toll| !toll.is_back);
     let unfelt = count(|toll| !toll.is_felt());
     let before = count(|toll| toll.before > 0);
     let room_s = view.fault.within_ns.saturating_sub(view.fault.at_ns) as f64 / 1e9;
     let (not_back_id, not_back) = not_back(view, subject);
-    let each = [
+    let findings = [
         (
             missed,
             FindingId::FaultMissed,
@@ -108,11 +106,14 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
             ),
         ),
     ];
-    let each = each.into_iter().filter(|(count, ..)| *count > 0);
-    each.map(|(_, id, message)| result(id, message)).collect()
+    findings
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(_, id, message)| result(id, message))
+        .collect()
 }
 
-/// What did not come back, in words, and of which kind that is.
+/// The finding that processes did not come back, with a clause that names them.
 fn not_back(view: &FaultView, subject: &str) -> (FindingId, String) {
     let fault = &view.fault.name;
     match view.fault.action {

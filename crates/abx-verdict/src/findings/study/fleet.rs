@@ -1,4 +1,4 @@
-//! What agents, which make the load together, did to a study.
+//! Findings about agents, which make the load together.
 
 use crate::findings::bottleneck::GENERATOR_BUSY;
 use crate::findings::open_loop::pace::{LATE_MAX_US, span};
@@ -26,7 +26,7 @@ rule! {
         "measure again with a controller that runs to the end";
 }
 
-/// With more late slices than one in so many the load was not the requested one.
+/// If more than one slice in this many was late, the load was not the requested one.
 const LATE_ONE_IN: u64 = 10;
 
 fn of_fleet(record: &Measured) -> impl Iterator<Item = Finding> {
@@ -37,16 +37,11 @@ fn of_fleet(record: &Measured) -> impl Iterator<Item = Finding> {
             fleet,
             record,
         };
-        let each = fleet.agents.iter().map(item).flat_map(|one_agent| {
-            let findings = [
-                one_agent.lost(),
-                one_agent.late(),
-                one_agent.busy(),
-                one_agent.late_sends(),
-            ];
+        let findings = fleet.agents.iter().map(item).flat_map(|agent| {
+            let findings = [agent.lost(), agent.late(), agent.busy(), agent.late_sends()];
             findings.into_iter().flatten()
         });
-        each.chain(collected(fleet)).collect::<Vec<_>>()
+        findings.chain(collected(fleet)).collect::<Vec<_>>()
     })
 }
 
@@ -92,16 +87,16 @@ impl OneAgent<'_> {
         Some(new_finding(FindingId::AgentLost, message).at(level))
     }
 
-    /// What is judged where the others went on, and how far that limits a claim.
+    /// The blocks that are judged if the other agents continued, and how that limits a claim.
     fn judged(&self) -> (Level, String) {
         let blocks = self.record.complete_blocks().count();
         let others = self.record.blocks_of_another_load();
-        let was_there = !self.record.judged_without().contains(&self.agent.slot);
+        let is_judged = !self.record.judged_without().contains(&self.agent.slot);
         if self.is_single_slice() {
             let what = ", and its counts are missing, too: throughput is that of the others";
             return (Level::Bound, what.to_owned());
         }
-        if was_there {
+        if is_judged {
             let what = format!(
                 "; the {blocks} blocks with the requested load are judged, and {others} with less \
                  are not"
@@ -116,7 +111,7 @@ impl OneAgent<'_> {
         }
     }
 
-    /// Whether all is one slice, as in a run, from which nothing can be left out.
+    /// Whether the whole record is a single slice, as in a run, so that nothing can be left out.
     fn is_single_slice(&self) -> bool {
         let [block] = &self.record.blocks[..] else {
             return false;
@@ -126,7 +121,7 @@ impl OneAgent<'_> {
             && rounds.map(|round| round.slices.len()).sum::<usize>() == 1
     }
 
-    /// How long after the start of all its last message came.
+    /// The time of its last message after the start of the study.
     fn when(&self) -> String {
         let after = |ms: u64| ms.saturating_sub(self.record.started_unix_ms) as f64 / 1e3;
         let moment = self.agent.lost_unix_ms.map(after);
@@ -143,13 +138,12 @@ impl OneAgent<'_> {
     }
 
     fn part_of(&self, load: &LoadRecord, of: u64) -> String {
-        let number = u64::from(self.agent.slot.saturating_sub(1));
-        // As the engine parts them: shares differ by one at most.
-        let before =
-            |total: u64, number: u64, of: u64| total / of * number + number.min(total % of);
+        let index = u64::from(self.agent.slot.saturating_sub(1));
+        // As the engine divides them: shares differ by at most one.
+        let before = |total: u64, index: u64, of: u64| total / of * index + index.min(total % of);
         let settings = &load.settings;
         let connections = u64::from(settings.connections);
-        let [first, next] = [number, number + 1].map(|number| before(connections, number, of));
+        let [first, next] = [index, index + 1].map(|index| before(connections, index, of));
         let mut text = format!("{} of {connections} connections", next - first);
         if let Some(rate) = settings.arrivals.rate_per_s {
             text.push_str(&format!(
@@ -158,11 +152,11 @@ impl OneAgent<'_> {
             ));
         }
         let pilot = load.pilot.as_ref();
-        if let Some(all_total) = pilot.and_then(|pilot| pilot.slice_requests) {
-            // By connections, since each of them has its share.
+        if let Some(requests) = pilot.and_then(|pilot| pilot.slice_requests) {
+            // Each connection has its share of the requests.
             let [first, next] =
-                [first, next].map(|number| before(all_total, number, connections.max(1)));
-            text.push_str(&format!(" and {} of {all_total} requests", next - first));
+                [first, next].map(|index| before(requests, index, connections.max(1)));
+            text.push_str(&format!(" and {} of {requests} requests", next - first));
         }
         text
     }
@@ -191,20 +185,20 @@ impl OneAgent<'_> {
         Some(new_finding(FindingId::AgentLate, message).at(level))
     }
 
-    /// Its generator had no time left, whatever that of the others had.
+    /// Reports that its generator had no time to spare.
     fn busy(&self) -> Option<Finding> {
         let pace = &self.agent.pace;
-        let each = pace.wait_ns.unwrap_or_default() / self.agent.threads.max(1) as u64;
-        let taken = share(pace.busiest_worker_ns.saturating_add(each), pace.wall_ns)?;
+        let wait_ns = pace.wait_ns.unwrap_or_default() / self.agent.threads.max(1) as u64;
+        let busy = share(pace.busiest_worker_ns.saturating_add(wait_ns), pace.wall_ns)?;
         let message = format!(
             "{}: its generator was nearly always busy: it used or waited for {:.0} % of its CPU",
             self.called(),
-            100.0 * taken.min(1.0)
+            100.0 * busy.min(1.0)
         );
-        (taken >= GENERATOR_BUSY).then(|| new_finding(FindingId::AgentBusy, message))
+        (busy >= GENERATOR_BUSY).then(|| new_finding(FindingId::AgentBusy, message))
     }
 
-    /// Its sends were late by its own doing, or its machine's.
+    /// Reports that it sent late, because of itself or of its machine.
     fn late_sends(&self) -> Option<Finding> {
         let pace = &self.agent.pace;
         let late = pace.lateness_us_p99.filter(|us| *us > LATE_MAX_US);

@@ -2,7 +2,7 @@ use crate::findings::prelude::*;
 use abx_evidence::record::runs_container;
 
 rule! {
-    in Study |study| each(study.record);
+    in Study |study| of_subjects(study.record);
     NotRestarted [Note]
         "a subject was already running, so the interval does not include the variation between \
          starts",
@@ -16,7 +16,7 @@ rule! {
         "measure the original if it is available";
 }
 
-fn each(record: &Measured) -> impl Iterator<Item = Finding> {
+fn of_subjects(record: &Measured) -> impl Iterator<Item = Finding> {
     let subjects = record.subjects.iter().filter(|_| record.is_comparison());
     subjects.flat_map(|subject| {
         let findings = [

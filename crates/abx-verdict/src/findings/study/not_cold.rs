@@ -8,16 +8,17 @@ rule! {
          read the files";
 }
 
-/// Pages that stay where dropping works: readahead, and what another program reads.
+/// The share of pages that may stay in memory although dropping them works: readahead, and pages
+/// that another program reads.
 const RESIDENT_MAX: f64 = 0.05;
 
 fn cold_cache(subject: &SubjectView) -> Option<Finding> {
     if !subject.load.settings.cold_cache {
         return None;
     }
-    let result = subject.readings().filter_map(|side| side.resident_pages);
-    let most = result.reduce(InUse::nearer);
-    let message = match most {
+    let readings = subject.readings();
+    let resident = readings.filter_map(|readings| readings.resident_pages);
+    let message = match resident.reduce(InUse::nearer) {
         None => "whether the files had left memory before each slice was not checked".to_owned(),
         Some(most) => {
             let share = most.share().filter(|share| *share > RESIDENT_MAX)?;

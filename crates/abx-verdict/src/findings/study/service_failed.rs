@@ -17,7 +17,7 @@ fn died(record: &Measured) -> impl Iterator<Item = Finding> {
         let first = ends.first()?;
         let blocks = match ends.len() {
             1 => "one block, which is not judged".to_owned(),
-            many => format!("{many} blocks, which are not judged"),
+            count => format!("{count} blocks, which are not judged"),
         };
         let name = &service.name;
         let message = format!("the service {name} ended under load ({first}) in {blocks}");

@@ -4,7 +4,7 @@ use abx_evidence::median;
 use abx_stats::series::two_groups::TwoGroups;
 
 rule! {
-    in Load |load| each(load.view);
+    in Load |load| by_subject(load.view);
     StartsDiffer [Note]
         "the starts of a subject fall into two groups: some serve much less than the others, or \
          use more CPU time per response",
@@ -12,11 +12,11 @@ rule! {
          with `--why` what differs from start to start";
 }
 
-/// Of a difference between blocks, this share at most may be seen in the other subjects too:
-/// what they share is the machine's.
+/// The largest share of a difference between blocks that the other subjects may have too: a
+/// common difference is one of the machine.
 const SHARED_MAX: f64 = 0.25;
 
-fn each<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding> + 'a {
+fn by_subject<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding> + 'a {
     view.subjects.iter().filter_map(|subject| {
         let starts = differing_starts(view, subject)?;
         Some(finding(starts.message(subject.subject)).about(subject.subject))
@@ -25,11 +25,11 @@ fn each<'a>(view: &'a OfferView) -> impl Iterator<Item = Finding> + 'a {
 
 /// The starts of a subject, in two groups.
 pub(crate) struct DifferingStarts {
-    /// Places of the fewer starts among the subject's blocks; of two groups of the same size,
-    /// the worse one.
+    /// The indexes of the smaller group among the subject's blocks. Of two groups of the same size,
+    /// it is the worse one.
     pub(crate) few: Vec<usize>,
     pub(crate) others: Vec<usize>,
-    /// Logarithms of both groups' figures.
+    /// The mean log figures of both groups.
     levels: [f64; 2],
     figure: &'static BlockFigure,
 }
@@ -74,10 +74,10 @@ impl DifferingStarts {
     }
 }
 
-/// What blocks are grouped by.
+/// A figure by which blocks are grouped.
 struct BlockFigure {
     of: fn(&BlockView) -> Option<f64>,
-    /// What starts did with that figure, as in "served 0.25 times as much".
+    /// The verb for that figure, as in "served 0.25 times as much".
     verb: &'static str,
     what: &'static str,
     unit: &'static str,
@@ -108,9 +108,9 @@ impl BlockFigure {
     fn groups(&'static self, view: &OfferView, subject: &SubjectView) -> Option<DifferingStarts> {
         let groups = TwoGroups::of(&self.logs(subject)?)?;
         let [low, high] = groups.levels;
-        let is_worth_a_word = (high - low).exp_m1() > view.study.settings.margin;
+        let exceeds_margin = (high - low).exp_m1() > view.study.settings.margin;
         let shared = self.shared(view, subject.subject, &groups);
-        if !is_worth_a_word || shared > SHARED_MAX * (high - low) {
+        if !exceeds_margin || shared > SHARED_MAX * (high - low) {
             return None;
         }
         let [count_low, count_high] = [groups.low.len(), groups.high.len()];
@@ -135,8 +135,8 @@ impl BlockFigure {
         logs.collect()
     }
 
-    /// By how much the other subjects differ between these groups of blocks: by the median over
-    /// those that were loaded, block by block. Subjects that are settled have the first blocks only.
+    /// The difference of the other subjects between these groups of blocks, from their median in
+    /// each block. Settled subjects have only the first blocks.
     fn shared(&self, view: &OfferView, name: &str, groups: &TwoGroups) -> f64 {
         let others = view.subjects.iter().filter(|other| other.subject != name);
         let centered = |logs: Vec<f64>| {

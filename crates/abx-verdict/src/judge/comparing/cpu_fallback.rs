@@ -1,5 +1,5 @@
-//! Processor time per response, by which two are compared if the generator or a
-//! service was the limit and their throughput shows nothing about them.
+//! CPU time per response, by which a pair is compared if the generator or a service was the
+//! limit, so that throughput shows nothing about the subjects.
 
 use crate::findings::bottleneck::Bottleneck;
 use crate::findings::limits::compared::who_was_the_limit;
@@ -9,7 +9,7 @@ use crate::view::OfferView;
 use abx_evidence::{Finding, Level, Limits};
 use abx_stats::paired::PairedMean;
 
-/// Throughput and processor time of one load, with what limited the throughput.
+/// The CPU time under one load, and the limit of throughput there.
 pub(crate) struct CpuFallback<'a> {
     view: &'a OfferView<'a>,
     limit: Bottleneck,
@@ -25,26 +25,26 @@ impl<'a> CpuFallback<'a> {
         }
     }
 
-    /// Whether this pair's throughput shows nothing: it is the generator's, or there is none
-    /// in some block.
+    /// Whether this pair's throughput shows nothing: something else limited it, or a block has
+    /// none.
     pub(crate) fn is_void(&self, pair: [&str; 2], speed: &Values) -> bool {
         let limit = self.limit_of(pair, speed);
-        !speed.are_whole(pair) || limit.is_some_and(|finding| finding.level == Level::Void)
+        !speed.are_complete(pair) || limit.is_some_and(|finding| finding.level == Level::Void)
     }
 
-    /// What limited this pair; `None` if nothing did, or if one has no throughput in
-    /// some block.
+    /// What limited this pair; `None` if nothing did, or if a subject has no throughput in some
+    /// block.
     fn limit_of(&self, pair: [&str; 2], speed: &Values) -> Option<Finding> {
-        let logs = speed.are_whole(pair).then(|| speed.log_ratios(pair))?;
+        let logs = speed.are_complete(pair).then(|| speed.log_ratios(pair))?;
         let ratio = PairedMean::of(&logs).ok()?.mean().exp();
         who_was_the_limit(&self.limit, pair, Some(ratio))
     }
 
-    /// Why this pair is compared by processor time; `None` where its throughput is, or
-    /// where that time is not known of both in every block.
+    /// Why this pair is compared by CPU time; `None` if it is compared by throughput, or if the
+    /// CPU time of either is unknown in some block.
     pub(crate) fn reason(&self, pair: [&str; 2], speed: &Values) -> Option<Finding> {
         let finding = self.limit_of(pair, speed)?;
-        if finding.level != Level::Void || !self.cpu.are_whole(pair) {
+        if finding.level != Level::Void || !self.cpu.are_complete(pair) {
             return None;
         }
         let message = format!(
@@ -61,12 +61,12 @@ impl<'a> CpuFallback<'a> {
         Some(reason.under(&self.view.load.name))
     }
 
-    /// The processor time of each response.
+    /// The CPU time per response.
     pub(crate) fn values(self) -> Values<'a> {
         self.cpu
     }
 
-    /// Between which rates a subject's own limit lies, as far as its processor time shows.
+    /// The rates between which a subject's own limit lies, as far as its CPU time shows.
     fn room(&self, name: &str) -> String {
         let measured = self
             .view
@@ -83,11 +83,11 @@ impl<'a> CpuFallback<'a> {
     }
 }
 
-/// Why processor time does not stand in for the throughput of a pair that was limited by
-/// something else than its subjects; empty where it could.
+/// Why CPU time does not replace the throughput of a pair that something other than its subjects
+/// limited; empty if it can.
 pub(crate) fn why_not(view: &OfferView, pair: [&str; 2]) -> &'static str {
     let cpu = Values::under(view, Metric::ServerCpu, Rounds::All);
-    if cpu.are_whole(pair) {
+    if cpu.are_complete(pair) {
         ""
     } else {
         "; CPU per response is not compared instead: abx did not read it for both in every block"

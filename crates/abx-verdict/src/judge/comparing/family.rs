@@ -22,39 +22,37 @@ use abx_stats::stop::{blocks_for_verdict, blocks_needed};
 use abx_stats::student::Confidence;
 use abx_stats::{Margin, StatsError, power};
 
-/// What comparisons are about.
+/// The conditions under which subjects are compared.
 pub(crate) enum ComparedUnder<'a> {
     Load(&'a OfferView<'a>),
-    /// Several rates, and an objective.
+    /// Several rates with one objective.
     Grid(RateGrid<'a>),
-    /// How subjects start, which is of no load.
+    /// Starts, which belong to no load.
     Starts,
-    /// What was done to them on purpose.
     Fault(FaultView<'a>),
 }
 
 /// Pairs of subjects that are judged together by one metric.
 pub(crate) struct ComparisonFamily<'a> {
     pub(crate) study: &'a Measured,
-    /// What it is about; see [`ComparedUnder`].
     pub(crate) compared_under: &'a ComparedUnder<'a>,
     pub(crate) metric: Metric,
-    /// The step that the metric is of, where it is of one.
+    /// The step to which the metric belongs, if any.
     pub(crate) step: Option<&'a str>,
     pub(crate) values: Values<'a>,
-    /// What held throughput back under this load.
+    /// The limit of throughput under this load.
     pub(crate) limit: &'a Bottleneck,
-    /// All findings but those about a single comparison.
-    pub(crate) found: &'a [Finding],
+    /// All findings except those about a single comparison.
+    pub(crate) study_findings: &'a [Finding],
 }
 
-/// A comparison without its figures, and the blocks that will give them.
+/// A comparison that is not assessed yet, with the log ratios of its blocks.
 pub(super) struct Draft {
     comparison: Comparison,
     findings: Vec<Finding>,
     pub(super) log_ratios: Vec<f64>,
-    /// The lowest and the highest that these may be.
-    pub(super) ends: [Vec<f64>; 2],
+    /// The lowest and the highest log ratio that the values of each block permit.
+    pub(super) log_ratio_bounds: [Vec<f64>; 2],
 }
 
 impl Draft {
@@ -62,13 +60,12 @@ impl Draft {
         self.comparison.verdict == Verdict::Invalid
     }
 
-    /// How far apart the ends are, as a logarithm and a mean over blocks.
     pub(super) fn width(&self) -> f64 {
-        width(&self.ends)
+        width(&self.log_ratio_bounds)
     }
 }
 
-/// How far apart two ends of log ratios are, as a mean over blocks.
+/// The mean distance over blocks between the bounds of log ratios.
 pub(super) fn width([low, high]: &[Vec<f64>; 2]) -> f64 {
     let sum: f64 = high.iter().zip(low).map(|(high, low)| high - low).sum();
     sum / low.len().max(1) as f64
@@ -79,33 +76,33 @@ impl<'a> ComparisonFamily<'a> {
     pub(crate) fn compare(
         &self,
         pairs: &[([&'a str; 2], Role)],
-        together: ClaimFamily,
+        claims: ClaimFamily,
     ) -> Vec<Limited<Comparison>> {
         let drafts: Vec<Draft> = pairs
             .iter()
             .map(|(pair, role)| self.draft(*pair, *role))
             .collect();
-        // What is void claims nothing, and makes nothing harder for the others.
-        let count = drafts.iter().filter(|draft| !draft.is_void()).count();
-        // What is counted needs no more blocks than have a spread.
-        let together = if self.metric.is_counted() {
+        // A void comparison claims nothing, so the others need no more evidence.
+        let together = drafts.iter().filter(|draft| !draft.is_void()).count();
+        // A counted metric needs only as many blocks as show a spread.
+        let claims = if self.metric.is_counted() {
             ClaimFamily {
                 blocks: BLOCKS_MIN,
-                ..together
+                ..claims
             }
         } else {
-            together
+            claims
         };
-        let mut assessed = self.assess(&drafts, together).into_iter();
+        let mut assessed = self.assess(&drafts, claims).into_iter();
         let finish = |draft: Draft| {
             let mut findings = draft.findings;
             let of = match draft.comparison.verdict {
                 Verdict::Invalid => draft.comparison,
                 _ => {
-                    let result = assessed.next().expect("one for each claim");
+                    let result = assessed.next().expect("one per claim");
                     self.settle(&mut findings, &draft.comparison, result.as_ref().ok());
                     let draft = Comparison {
-                        together: count,
+                        together,
                         ..draft.comparison
                     };
                     self.finish(draft, result, &findings)
@@ -141,7 +138,7 @@ impl<'a> ComparisonFamily<'a> {
         let log_ratios = self.values.log_ratios(pair);
         let findings = self.findings(pair, &log_ratios);
         let is_void = findings.iter().any(|finding| finding.level == Level::Void);
-        let ratio = |log: &f64| Some(log.exp()).filter(|value| value.is_finite() && *value > 0.0);
+        let ratio = |log: &f64| Some(log.exp()).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
         let comparison = Comparison {
             metric: self.metric,
             role,
@@ -177,23 +174,23 @@ impl<'a> ComparisonFamily<'a> {
             comparison,
             findings,
             log_ratios,
-            ends: self.values.log_ratio_ends(pair),
+            log_ratio_bounds: self.values.log_ratio_bounds(pair),
         }
     }
 
-    /// What limits one comparison.
+    /// The findings that limit one comparison.
     fn findings(&self, pair: [&str; 2], log_ratios: &[f64]) -> Vec<Finding> {
         let limits = |finding: &Finding| match finding.limits {
             Limits::All => true,
-            // Which quantiles are bounds is known here for each of them.
+            // `times_at_least` decides for each quantile whether it is a bound.
             Limits::Times => {
                 self.metric.is_response_time() && finding.id != FindingId::TimesAtLeast
             }
-            // Why it is processor time that is compared; throughput has its own.
+            // States why CPU time is compared; throughput has its own findings.
             Limits::Throughput => self.metric == Metric::ServerCpu,
         };
         let mut findings: Vec<Finding> = self
-            .found
+            .study_findings
             .iter()
             .filter(|finding| limits(finding) && finding.touches(self.load_name(), pair))
             .cloned()
@@ -236,7 +233,7 @@ impl<'a> ComparisonFamily<'a> {
         findings
     }
 
-    /// Turns the result of the blocks into the metric's own words.
+    /// Completes a comparison by its assessment.
     fn finish(
         &self,
         draft: Comparison,
@@ -246,11 +243,11 @@ impl<'a> ComparisonFamily<'a> {
         let mut assessment = match assessed {
             Ok(assessment) => assessment,
             Err(error) => {
-                // Fewer than two blocks have no spread, so there is no interval at all.
+                // Fewer than two blocks have no spread, so there is no interval.
                 let fewest = blocks_for_verdict(self.study.is_ordered());
-                let more = blocks_needed(draft.blocks, fewest, f64::INFINITY, self.margin());
+                let blocks_more = blocks_needed(draft.blocks, fewest, f64::INFINITY, self.margin());
                 return Comparison {
-                    blocks_more: Some(more),
+                    blocks_more: Some(blocks_more),
                     too_few_blocks: matches!(error, StatsError::TooFewBlocks { .. }),
                     ..draft
                 };
@@ -258,7 +255,9 @@ impl<'a> ComparisonFamily<'a> {
         };
         let sense = self.metric.sense();
         assessment.verdict = assessment.verdict.in_sense(sense);
-        assessment.second_verdict = assessment.second_verdict.map(|it| it.in_sense(sense));
+        assessment.second_verdict = assessment
+            .second_verdict
+            .map(|verdict| verdict.in_sense(sense));
         let undisturbed = self.undisturbed(&draft, assessment.required);
         let is_bound = |finding: &Finding| {
             finding.level == Level::Bound && finding.limits != Limits::Throughput
@@ -270,28 +269,28 @@ impl<'a> ComparisonFamily<'a> {
         fill(draft, &assessment, undisturbed)
     }
 
-    /// The same without disturbed rounds, held to the same evidence. Only throughput is
-    /// read by rounds, and what stands in for it.
+    /// The result without disturbed rounds, by the same required evidence. Only throughput, and
+    /// CPU time in its place, are known by round.
     fn undisturbed(&self, comparison: &Comparison, required: Required) -> Option<Undisturbed> {
         let pair = [comparison.subject.as_str(), comparison.baseline.as_str()];
-        let is_read = match self.metric {
+        let is_by_round = match self.metric {
             Metric::Throughput => true,
             Metric::ServerCpu => comparison.role == Role::Primary,
             _ => false,
         };
-        let view = self.load().filter(|_| is_read)?;
+        let view = self.load().filter(|_| is_by_round)?;
         let rounds_left_out = view.disturbed_rounds().0;
         if rounds_left_out == 0 {
             return None;
         }
         let values = Values::under(view, self.metric, Rounds::Undisturbed);
-        let mut kept = values.log_ratios(pair);
-        kept.retain(|ratio| ratio.is_finite());
-        if kept.len() < required.blocks {
-            // Too few for a verdict, so none that could contradict the other.
+        let mut log_ratios = values.log_ratios(pair);
+        log_ratios.retain(|log_ratio| log_ratio.is_finite());
+        if log_ratios.len() < required.blocks {
+            // Too few for a verdict that could contradict that of all rounds.
             return None;
         }
-        let assessment = assess_as(&kept, required, self.margin()).ok()?;
+        let assessment = assess_as(&log_ratios, required, self.margin()).ok()?;
         Some(Undisturbed {
             bounds: bounds(&assessment)?,
             verdict: assessment.verdict.in_sense(self.metric.sense()),
@@ -299,28 +298,25 @@ impl<'a> ComparisonFamily<'a> {
         })
     }
 
-    /// Blocks in which a subject gave no verified response: they have no ratio. A subject
-    /// that is not loaded any more is already reported as failed.
+    /// Reports blocks in which a subject gave no verified response, so that they have no ratio. A
+    /// subject that is not loaded any more is already reported as failed.
     fn no_responses(&self, view: &OfferView, subject: &str) -> Option<Finding> {
         let subject_view = view
             .subject(subject)
             .filter(|subject| !subject.has_failed())?;
-        let block_views = &subject_view.blocks;
-        let is_silent = |number: &Option<BlockValue>| {
-            !number.is_some_and(|block_value| block_value.amount > 0.0)
-        };
-        let blocks: Vec<u32> = block_views
+        let blocks = &subject_view.blocks;
+        let silent: Vec<u32> = blocks
             .iter()
             .zip(self.values.of(subject))
-            .filter(|(_, number)| is_silent(number))
-            .map(|(view, _)| view.block.index)
+            .filter(|(_, value)| !value.is_some_and(BlockValue::is_positive))
+            .map(|(block, _)| block.block.index)
             .collect();
-        let finding = no_responses(subject, &blocks, block_views.len())?;
+        let finding = no_responses(subject, &silent, blocks.len())?;
         Some(finding.under(&view.load.name))
     }
 
-    /// Whether a recovery is only known to be over before the next request. When only the
-    /// faster one's is, the direction stands.
+    /// Reports that a recovery is only known to have ended before the next request. If that
+    /// concerns only the faster subject, the direction stands.
     fn recovered_unseen(
         &self,
         view: &FaultView,
@@ -351,23 +347,22 @@ impl<'a> ComparisonFamily<'a> {
 }
 
 fn fill(
-    empty: Comparison,
+    draft: Comparison,
     assessment: &Assessment,
     undisturbed: Option<Undisturbed>,
 ) -> Comparison {
-    let shown = |verdict| match verdict {
-        // The truth may lie further out, so nothing bounds it from that side.
-        Verdict::Equivalent if empty.at_least => Verdict::Inconclusive,
+    let claimed = |verdict| match verdict {
+        // The true ratio may lie further from 1, so it is not known to lie inside the margin.
+        Verdict::Equivalent if draft.at_least => Verdict::Inconclusive,
         verdict => verdict,
     };
-    let verdict = shown(assessment.verdict);
-    let others = [
-        undisturbed.as_ref().map(|other| other.verdict),
-        assessment.second_verdict,
-    ];
-    let mut others = others.into_iter().flatten().map(shown);
+    let verdict = claimed(assessment.verdict);
+    let second_verdict = assessment.second_verdict.map(claimed);
+    let undisturbed_verdict = undisturbed
+        .as_ref()
+        .map(|undisturbed| claimed(undisturbed.verdict));
+    let mut others = [undisturbed_verdict, second_verdict].into_iter().flatten();
     let fragile = assessment.is_pulled || others.any(|other| other != verdict);
-    let second_verdict = assessment.second_verdict.map(shown);
     let bounds = bounds(assessment);
     Comparison {
         ratio: bounds.map(|bounds| bounds.ratio),
@@ -377,8 +372,8 @@ fn fill(
         verdict,
         fragile,
         second_verdict: second_verdict.filter(|second| *second != verdict),
-        // What is a bound is never called equivalent, so only a direction settles it.
-        blocks_more: if empty.at_least {
+        // A bound is never equivalent, so only a direction settles it.
+        blocks_more: if draft.at_least {
             assessment.blocks_to_direction
         } else {
             assessment.blocks_more
@@ -387,12 +382,12 @@ fn fill(
         detectable: detectable(assessment),
         hodges_lehmann: assessment.hodges_lehmann.map(Bounds::from),
         undisturbed,
-        ..empty
+        ..draft
     }
 }
 
-/// The interval, when both its ends are numbers: a few blocks that are far apart
-/// reach from nothing to infinity.
+/// The interval, if both its ends are numbers: that of a few blocks that are far apart
+/// reaches from 0 to infinity.
 fn bounds(assessment: &Assessment) -> Option<Bounds> {
     (assessment.low > 0.0 && assessment.high.is_finite()).then_some(Bounds {
         ratio: assessment.ratio,
@@ -415,12 +410,11 @@ mod tests {
     use crate::judge::verdict::assess;
 
     #[test]
-    fn an_interval_is_given_only_with_two_ends_that_are_numbers() {
-        // Method: blocks 10 % apart, then with a lower end that is nothing and an upper
-        // one without end, each beside a sound other.
+    fn an_interval_needs_two_finite_ends_above_zero() {
+        // Method: blocks 10 % apart; then with a lower end of 0, and with an infinite upper end.
         let sound = assess(&[0.1, 0.11, 0.09], Margin::DEFAULT).unwrap();
-        let given = bounds(&sound).unwrap();
-        assert!(given.low < given.ratio && given.ratio < given.high);
+        let interval = bounds(&sound).unwrap();
+        assert!(interval.low < interval.ratio && interval.ratio < interval.high);
         let from_nothing = Assessment { low: 0.0, ..sound };
         let to_infinity = Assessment {
             high: f64::INFINITY,

@@ -1,8 +1,7 @@
-//! Which pairs of subjects are compared, by what, and under which load. What
-//! is primary follows from the load alone, before anything is measured, but
-//! for two things: the throughput of two that both kept up with an open loop is
-//! the load's, and where the generator was the limit it is the generator's, so it is
-//! not compared.
+//! Which pairs of subjects are compared, by which metrics, and under which load. The primary
+//! metric follows from the load alone, before anything is measured, except in two cases, in which
+//! throughput is not compared. If both subjects kept up with an open loop, it is the load's rate.
+//! If the generator was the limit, it is the generator's throughput.
 
 use crate::findings::open_loop::kept_up::both_kept_up;
 use crate::findings::open_loop::too_few_requests::too_few_requests;
@@ -26,19 +25,19 @@ use abx_stats::stop::blocks_for_verdict;
 pub(crate) struct Question<'a> {
     pub(crate) compared_under: ComparedUnder<'a>,
     pub(crate) metric: Metric,
-    /// The step of a scenario that the metric is of, where it is of one.
+    /// The step of a scenario to which the metric belongs, if any.
     pub(crate) step: Option<&'a str>,
     pub(crate) values: Values<'a>,
-    /// Subject and baseline, with what their comparison is for.
+    /// Subject and baseline, with the role of their comparison.
     pub(crate) pairs: Vec<([&'a str; 2], Role)>,
-    /// The share of its load's primary pairs that are among these: if a load is
-    /// compared by several metrics, each may be wrong in its share.
+    /// The share of its load's primary pairs that are among these. If a load is
+    /// compared by several metrics, the error is divided among them by it.
     pub(crate) share: f64,
 }
 
 impl Question<'_> {
-    /// How its pairs are judged together: before all others of a load where they are what
-    /// the study was made for.
+    /// How its pairs are judged together. The primary pairs of a load are judged before all other
+    /// pairs under it.
     pub(crate) fn family(&self, study: &StudyView) -> ClaimFamily {
         let study = study.study;
         let pairs = match &self.compared_under {
@@ -63,22 +62,22 @@ impl Question<'_> {
 pub(crate) struct PrimaryFamily<'a> {
     pub(crate) compared_under: &'a ComparedUnder<'a>,
     pub(crate) pairs: Vec<[&'a str; 2]>,
-    /// Of each pair, one for each of its blocks.
+    /// One per block of each pair.
     pub(crate) log_ratios: Vec<Vec<f64>>,
-    pub(crate) together: ClaimFamily,
+    pub(crate) claims: ClaimFamily,
 }
 
-/// The questions of a study, and the findings where there can be none.
+/// The questions of a study, and findings about those that cannot be asked.
 pub(crate) struct ComparisonPlan<'a> {
     pub(crate) questions: Vec<Question<'a>>,
     pub(crate) findings: Vec<Finding>,
-    /// Why pairs are compared by processor time and not by throughput.
+    /// Why pairs are compared by CPU time and not by throughput.
     pub(crate) fallbacks: Vec<Finding>,
 }
 
 impl<'a> ComparisonPlan<'a> {
-    /// The requested pairs, by what each load is primary in. `findings` show which
-    /// of them are void: a comparison that is void states why, and is not left out.
+    /// The requested pairs, by the primary metric of each load. `findings` show which of them are
+    /// void: a void comparison states why, and is not left out.
     pub(crate) fn of(study: &'a StudyView<'a>, findings: &[Finding]) -> ComparisonPlan<'a> {
         let measured = study.study;
         let mut plan = ComparisonPlan {
@@ -86,12 +85,12 @@ impl<'a> ComparisonPlan<'a> {
             findings: Vec::new(),
             fallbacks: Vec::new(),
         };
-        // What is one rate of a grid is read together with the others.
-        let alone = study
+        // The rates of a grid are compared together, below.
+        let single = study
             .loads
             .iter()
             .filter(|view| view.load.settings.objective.is_none());
-        for view in alone {
+        for view in single {
             let pairs = measured.pairs_under(view.load);
             match view.load.settings.exchange.shape {
                 LoadShape::Connections => plan.compare_connections(view, &pairs, findings),
@@ -100,15 +99,13 @@ impl<'a> ComparisonPlan<'a> {
         }
         for grid in grids(study) {
             let values = grid.values();
-            let whole = whole(&values, grid.pairs(measured).iter()).into_iter();
-            let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
+            let pairs = primary(complete(&values, &grid.pairs(measured)));
             plan.add(ComparedUnder::Grid(grid), Metric::Capacity, (values, pairs));
         }
         for view in FaultView::all(measured) {
             let values = recoveries(&view);
-            let pairs = measured.pairs_of_fault(&view.fault.name);
-            let whole = seen(&values, whole(&values, pairs.iter())).into_iter();
-            let pairs = whole.map(|pair| (pair, Role::Primary)).collect();
+            let pairs = complete(&values, &measured.pairs_of_fault(&view.fault.name));
+            let pairs = primary(seen(&values, pairs));
             plan.add(
                 ComparedUnder::Fault(view),
                 Metric::Recovery,
@@ -141,8 +138,8 @@ impl<'a> ComparisonPlan<'a> {
             by_cpu,
             void,
         } = self.sort(view, pairs, findings, (&speed, &fallback));
-        // A subject without a response in a block has no cost of a response either.
-        let responding = whole(&speed, pairs.iter());
+        // A subject without a response in a block has no costs per response either.
+        let responding = complete(&speed, pairs);
         self.add(
             ComparedUnder::Load(view),
             Metric::Throughput,
@@ -153,8 +150,8 @@ impl<'a> ComparisonPlan<'a> {
             let primary = primary_time(load);
             for metric in Metric::RESPONSE {
                 let values = under(metric);
-                let whole = whole(&values, responding.iter());
-                if metric == primary && whole.is_empty() && !by_time.is_empty() {
+                let pairs = complete(&values, &responding);
+                if metric == primary && pairs.is_empty() && !by_time.is_empty() {
                     self.findings
                         .push(too_few_requests(load, metric.requests_min()));
                 }
@@ -165,7 +162,7 @@ impl<'a> ComparisonPlan<'a> {
                         Role::Exploratory
                     }
                 };
-                let pairs = whole.into_iter().map(|pair| (pair, role(pair))).collect();
+                let pairs = pairs.into_iter().map(|pair| (pair, role(pair))).collect();
                 self.add(ComparedUnder::Load(view), metric, (values, pairs));
             }
         }
@@ -181,7 +178,7 @@ impl<'a> ComparisonPlan<'a> {
             }
         }
         if load.settings.tls.is_some() {
-            // Only if connections were opened within slices, and for subjects that use TLS.
+            // Has values only for subjects with TLS, and if connections were opened within slices.
             let metric = Metric::HandshakeP50;
             self.explore(
                 ComparedUnder::Load(view),
@@ -191,13 +188,13 @@ impl<'a> ComparisonPlan<'a> {
             );
         }
         self.compare_costs(view, &responding, &by_cpu);
-        let primary = by_cpu.into_iter().map(|pair| (pair, Role::Primary));
-        let cpu = (fallback.values(), primary.collect());
+        let cpu = (fallback.values(), primary(by_cpu));
         self.add(ComparedUnder::Load(view), Metric::ServerCpu, cpu);
         share_among(&mut self.questions[first..], &void);
     }
 
-    /// Costs of these pairs, except the CPU time of those that it decides about.
+    /// Compares the costs of the `responding` pairs, except the CPU time of the pairs for which it
+    /// is the primary metric.
     fn compare_costs(
         &mut self,
         view: &'a OfferView<'a>,
@@ -208,17 +205,17 @@ impl<'a> ComparisonPlan<'a> {
         for metric in COSTS {
             let values = Values::under(view, metric, Rounds::All);
             if metric == Metric::ColdStart && values.blocks() < fewest {
-                // One load of several is the first of a block only now and then.
+                // If there are several loads, each is the first of few blocks.
                 continue;
             }
-            let is_decided = |pair| metric == Metric::ServerCpu && by_cpu.contains(pair);
-            let pairs = responding.iter().filter(|pair| !is_decided(pair)).copied();
+            let is_primary = |pair| metric == Metric::ServerCpu && by_cpu.contains(pair);
+            let pairs = responding.iter().filter(|pair| !is_primary(pair)).copied();
             let pairs: Vec<[&str; 2]> = pairs.collect();
             self.explore(ComparedUnder::Load(view), metric, values, &pairs);
         }
     }
 
-    /// Sorts the requested pairs by what each is compared by.
+    /// Sorts the requested pairs by their primary metrics.
     fn sort(
         &mut self,
         view: &'a OfferView<'a>,
@@ -229,12 +226,12 @@ impl<'a> ComparisonPlan<'a> {
         let load = view.load;
         let is_timed = |pair| {
             let times = Values::under(view, primary_time(load), Rounds::All);
-            speed.are_whole(pair) && times.are_whole(pair)
+            speed.are_complete(pair) && times.are_complete(pair)
         };
         let mut sorted = Sorted::default();
         for pair in pairs {
             let sound = (!is_void(findings, load, *pair)).then_some(*pair);
-            // What is void has the metric that it would have been judged by, where that is known.
+            // A void pair has the metric by which it would have been judged, if that is known.
             let timed = sound.or_else(|| Some(*pair).filter(|pair| is_timed(*pair)));
             if sound.is_none() {
                 sorted.void.push(*pair);
@@ -258,23 +255,24 @@ impl<'a> ComparisonPlan<'a> {
         sorted
     }
 
-    /// How long each step of a scenario took.
+    /// Compares the time of each step of a scenario.
     fn compare_steps(&mut self, view: &'a OfferView<'a>, pairs: &[[&'a str; 2]]) {
         let Some(scenario) = &view.load.settings.scenario else {
             return;
         };
-        for (number, step) in scenario.steps.iter().enumerate() {
+        for (index, step) in scenario.steps.iter().enumerate() {
             for metric in Metric::STEP {
-                let values = Values::of_step(view, metric, number);
+                let values = Values::of_step(view, metric, index);
                 let first = self.questions.len();
                 self.explore(ComparedUnder::Load(view), metric, values, pairs);
-                let questions = self.questions[first..].iter_mut();
-                questions.for_each(|question| question.step = Some(step));
+                for question in &mut self.questions[first..] {
+                    question.step = Some(step);
+                }
             }
         }
     }
 
-    /// Idle connections take memory, and time to be opened.
+    /// Compares idle connections by the memory that they take and the rate at which they open.
     fn compare_connections(
         &mut self,
         view: &'a OfferView<'a>,
@@ -283,7 +281,7 @@ impl<'a> ComparisonPlan<'a> {
     ) {
         let memory = Values::under(view, Metric::MemoryPerConnection, Rounds::All);
         let rate = Values::under(view, Metric::ConnectRate, Rounds::All);
-        let known = whole(&memory, pairs.iter());
+        let known = complete(&memory, pairs);
         let void: Vec<[&str; 2]> = pairs
             .iter()
             .filter(|pair| is_void(findings, view.load, **pair))
@@ -292,18 +290,16 @@ impl<'a> ComparisonPlan<'a> {
         if known.len() < pairs.len() {
             self.findings.push(memory_unknown(view.load));
         }
-        // A void pair states why, even if nothing is known of it.
+        // A void pair states why, even if neither of its metrics is known.
         let is_by_memory = |pair: &&[&'a str; 2]| {
-            known.contains(pair) || (void.contains(pair) && !rate.are_whole(**pair))
+            known.contains(pair) || (void.contains(pair) && !rate.are_complete(**pair))
         };
-        let primary = pairs.iter().filter(is_by_memory);
-        let primary = primary.map(|pair| (*pair, Role::Primary)).collect();
+        let by_memory = primary(pairs.iter().filter(is_by_memory).copied().collect());
         let first = self.questions.len();
-        let compared_under = || ComparedUnder::Load(view);
         self.add(
-            compared_under(),
+            ComparedUnder::Load(view),
             Metric::MemoryPerConnection,
-            (memory, primary),
+            (memory, by_memory),
         );
         let role = |pair: &[&'a str; 2]| {
             if known.contains(pair) {
@@ -312,9 +308,13 @@ impl<'a> ComparisonPlan<'a> {
                 Role::Primary
             }
         };
-        let pairs = whole(&rate, pairs.iter());
+        let pairs = complete(&rate, pairs);
         let pairs = pairs.into_iter().map(|pair| (pair, role(&pair))).collect();
-        self.add(compared_under(), Metric::ConnectRate, (rate, pairs));
+        self.add(
+            ComparedUnder::Load(view),
+            Metric::ConnectRate,
+            (rate, pairs),
+        );
         share_among(&mut self.questions[first..], &void);
     }
 
@@ -343,15 +343,14 @@ impl<'a> ComparisonPlan<'a> {
         values: Values<'a>,
         pairs: &[[&'a str; 2]],
     ) {
-        let whole = whole(&values, pairs.iter()).into_iter();
-        let pairs = whole.map(|pair| (pair, Role::Exploratory)).collect();
+        let pairs = complete(&values, pairs).into_iter();
+        let pairs = pairs.map(|pair| (pair, Role::Exploratory)).collect();
         self.add(compared_under, metric, (values, pairs));
     }
 
-    /// Every primary comparison, by the families that are judged together, except those of
-    /// subjects that have failed: nothing settles them.
+    /// The primary comparisons by family, except those of failed subjects, which nothing settles.
     pub(crate) fn primary(&self, study: &StudyView) -> Vec<PrimaryFamily<'_>> {
-        let each = self.questions.iter().map(|question| {
+        let families = self.questions.iter().map(|question| {
             let has_failed = |subject: &&str| match question.compared_under {
                 ComparedUnder::Load(view) => view.has_failed(subject),
                 ComparedUnder::Grid(_) | ComparedUnder::Starts | ComparedUnder::Fault(_) => false,
@@ -365,27 +364,28 @@ impl<'a> ComparisonPlan<'a> {
                 compared_under: &question.compared_under,
                 log_ratios: logs.collect(),
                 pairs,
-                together: question.family(study),
+                claims: question.family(study),
             }
         });
-        each.filter(|family| !family.log_ratios.is_empty())
+        families
+            .filter(|family| !family.log_ratios.is_empty())
             .collect()
     }
 }
 
-/// The pairs of a load, by what they are compared.
+/// The pairs of a load by their primary metrics.
 #[derive(Default)]
 struct Sorted<'a> {
     by_speed: Vec<([&'a str; 2], Role)>,
     by_time: Vec<[&'a str; 2]>,
     by_cpu: Vec<[&'a str; 2]>,
-    /// Those of the former of which nothing can be claimed.
+    /// Pairs about which no claim is made. They are also in one of the other lists.
     void: Vec<[&'a str; 2]>,
 }
 
 type MetricPairs<'a> = (Values<'a>, Vec<([&'a str; 2], Role)>);
 
-/// What is compared beside speed and response times.
+/// The metrics that are compared in addition to throughput and response times.
 const COSTS: [Metric; 8] = [
     Metric::ServerCpu,
     Metric::ServerUserCpu,
@@ -405,45 +405,46 @@ fn is_void(findings: &[Finding], load: &LoadRecord, pair: [&str; 2]) -> bool {
     touching.any(|finding| finding.level == Level::Void)
 }
 
-/// Gives each question of a load its share of the load's primary pairs. Those that are void
-/// claim nothing, and take nothing from the others.
+/// Gives each question of a load its share of the load's primary pairs. Void pairs claim nothing,
+/// so they have no share of the error.
 fn share_among(questions: &mut [Question], void: &[[&str; 2]]) {
-    let primary = |question: &Question| {
-        let primary = question
-            .pairs
-            .iter()
-            .filter(|(_, role)| *role == Role::Primary);
-        primary.filter(|(pair, _)| !void.contains(pair)).count()
+    let claims = |question: &Question| {
+        let pairs = question.pairs.iter();
+        pairs
+            .filter(|(pair, role)| *role == Role::Primary && !void.contains(pair))
+            .count()
     };
-    let total: usize = questions.iter().map(primary).sum();
+    let total: usize = questions.iter().map(claims).sum();
     for question in questions {
-        question.share = primary(question) as f64 / total.max(1) as f64;
+        question.share = claims(question) as f64 / total.max(1) as f64;
     }
 }
 
-/// The pairs that have a number in every block.
-fn whole<'a, 'b>(
-    values: &Values,
-    pairs: impl Iterator<Item = &'b [&'a str; 2]>,
-) -> Vec<[&'a str; 2]>
-where
-    'a: 'b,
-{
+/// The pairs that have a value in every block.
+fn complete<'a>(values: &Values, pairs: &[[&'a str; 2]]) -> Vec<[&'a str; 2]> {
     pairs
-        .filter(|pair| values.are_whole(**pair))
+        .iter()
+        .filter(|pair| values.are_complete(**pair))
         .copied()
         .collect()
 }
 
-/// Whether users pause, so that how many sessions there are is a matter of the pauses first:
-/// then a scenario is judged by how long its sessions took without them.
+fn primary(pairs: Vec<[&str; 2]>) -> Vec<([&str; 2], Role)> {
+    pairs
+        .into_iter()
+        .map(|pair| (pair, Role::Primary))
+        .collect()
+}
+
+/// Whether users pause. Then the number of sessions depends on the pauses more than on the
+/// subject, so a scenario is judged by the time of its sessions without pauses.
 pub(crate) fn is_by_session_time(load: &LoadRecord) -> bool {
     let settings = &load.settings;
     settings.exchange.shape == LoadShape::Scenario && settings.arrivals.connections_rest
 }
 
-/// The quantile that an open loop is judged by: the highest, up to 99 %, for
-/// which a block as planned holds enough requests.
+/// The quantile by which an open loop is judged: the highest, up to 99 %, for which a block has
+/// enough requests as planned.
 pub(crate) fn primary_time(load: &LoadRecord) -> Metric {
     let planned = planned_requests(load).unwrap_or_default();
     let upwards = [
@@ -457,11 +458,11 @@ pub(crate) fn primary_time(load: &LoadRecord) -> Metric {
     enough.unwrap_or(Metric::ResponseP50)
 }
 
-/// Random arrivals bring a little less than planned now and then.
+/// Random arrivals can be slightly fewer than planned.
 const PLAN_ROOM: f64 = 1.05;
 
-/// Requests that a block's slices of one subject hold; `None` where no rate was
-/// set, or no pilot has set the slices.
+/// The number of requests in a block's slices of one subject; `None` if no rate was set, or if no
+/// pilot has set the length of slices.
 fn planned_requests(load: &LoadRecord) -> Option<f64> {
     let pilot = load.pilot.as_ref()?;
     let counted_s = pilot.slice_ns.saturating_sub(pilot.discard_ns) as f64 / 1e9;

@@ -1,5 +1,5 @@
-//! Comparisons of response times of which some are only known to lie between two ends, or have
-//! no upper end. Start at [`ComparisonFamily::assess`].
+//! Comparisons of response times if some are only known to lie between two bounds, or have no
+//! upper bound. Start at [`ComparisonFamily::assess`].
 
 use super::family::{ComparisonFamily, Draft, width};
 use crate::findings::open_loop::unknown_times::UnknownTimes;
@@ -11,32 +11,32 @@ use crate::view::OfferView;
 use abx_evidence::{Figure, Finding, FindingId, Level};
 use abx_stats::StatsError;
 
-/// A ratio that is known to within this, as a logarithm, is printed as it is: half of the last
-/// of three digits.
+/// A ratio whose bounds are at most this far apart, as a logarithm, is printed as it is: half of
+/// the last of three digits.
 const EXACT_WITHIN: f64 = 0.005;
 
 impl ComparisonFamily<'_> {
-    /// Assesses what is not void. Where response times are only known to lie between two
-    /// ends, what is claimed holds at both of them.
+    /// Assesses the drafts that are not void. If response times are only known to lie between two
+    /// bounds, the claims hold at both of them.
     pub(super) fn assess(
         &self,
         drafts: &[Draft],
-        together: ClaimFamily,
+        claims: ClaimFamily,
     ) -> Vec<Result<Assessment, StatsError>> {
-        let claims = || drafts.iter().filter(|draft| !draft.is_void());
-        let of = |logs: fn(&Draft) -> &[f64]| {
-            let values: Vec<&[f64]> = claims().map(logs).collect();
-            assess_together(&values, self.margin(), together)
+        let sound = || drafts.iter().filter(|draft| !draft.is_void());
+        let assess = |log_ratios: fn(&Draft) -> &[f64]| {
+            let comparisons: Vec<&[f64]> = sound().map(log_ratios).collect();
+            assess_together(&comparisons, self.margin(), claims)
         };
-        let as_measured = of(|draft| &draft.log_ratios);
-        if claims().all(|draft| draft.width() <= 0.0) {
+        let as_measured = assess(|draft| &draft.log_ratios);
+        if sound().all(|draft| draft.width() <= 0.0) {
             return as_measured;
         }
-        let ends = of(|draft| &draft.ends[0])
+        let bounds = assess(|draft| &draft.log_ratio_bounds[0])
             .into_iter()
-            .zip(of(|draft| &draft.ends[1]));
-        let each = as_measured.into_iter().zip(ends).zip(claims());
-        let assessed = each.map(|((result, (low, high)), draft)| {
+            .zip(assess(|draft| &draft.log_ratio_bounds[1]));
+        let results = as_measured.into_iter().zip(bounds).zip(sound());
+        let assessed = results.map(|((result, (low, high)), draft)| {
             let assessment = result?;
             if draft.width() <= 0.0 {
                 return Ok(assessment);
@@ -55,8 +55,8 @@ impl ComparisonFamily<'_> {
         assessed.collect()
     }
 
-    /// A direction that holds at both ends of what response times may be is a bound. Any other
-    /// verdict takes both ends into account already.
+    /// Lowers findings about bounded response times to notes, unless the ratio is a bound: one
+    /// without an upper bound, or a direction. Any other verdict holds at both bounds already.
     pub(super) fn settle(
         &self,
         findings: &mut [Finding],
@@ -75,8 +75,8 @@ impl ComparisonFamily<'_> {
         }
     }
 
-    /// Whether a quantile depends on requests whose response time is unknown. If only the
-    /// slower subject's has no upper end, or each has one, the direction stands.
+    /// Reports that a quantile depends on requests whose response time is unknown. The direction
+    /// stands if only the slower subject's quantile has no upper bound, or if both have one.
     pub(super) fn times_at_least(
         &self,
         view: &OfferView,
@@ -89,7 +89,7 @@ impl ComparisonFamily<'_> {
             (baseline, subject)
         };
         let metric = figure(self.metric)?.name();
-        let width = width(&self.values.log_ratio_ends([subject, baseline]));
+        let width = width(&self.values.log_ratio_bounds([subject, baseline]));
         let (level, who, effect) = if self.values.are_at_least(faster) {
             let effect = format!("its {metric} may be longer than that of {slower}");
             (Level::Void, faster, effect)
@@ -116,10 +116,10 @@ impl ComparisonFamily<'_> {
     }
 }
 
-/// The quantile that a metric is; `None` for any other metric.
+/// The quantile of a metric of response times; `None` for any other metric.
 fn figure(metric: Metric) -> Option<Figure> {
     let share = metric.quantile()?;
     let mut quantiles = Figure::QUANTILES.into_iter();
-    let (figure, _) = quantiles.find(|(_, other)| *other == share)?;
+    let (figure, _) = quantiles.find(|(_, quantile)| *quantile == share)?;
     Some(figure)
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-fn found(ratio: [f64; 3]) -> Comparison {
+fn comparison_of(ratio: [f64; 3]) -> Comparison {
     let [ratio, low, high] = ratio;
     let json = serde_json::json!({
         "metric": "throughput", "role": "primary", "load": "c50", "subject": "new",
@@ -13,9 +13,9 @@ fn found(ratio: [f64; 3]) -> Comparison {
 
 #[test]
 fn blocks_too_few_for_an_interval_have_a_ratio() {
-    // Method: 2 and 8 have the geometric mean 4; with an interval, in a block without a
-    // ratio, without any block, and where nothing may be claimed.
-    let comparison = found([1.5, 1.2, 1.8]);
+    // Method: 2 and 8 have the geometric mean 4. Then with an interval, with a block without a
+    // ratio, without any block, and with an invalid verdict.
+    let comparison = comparison_of([1.5, 1.2, 1.8]);
     assert_eq!(comparison.plain_ratio(), Some(1.5));
     let without = Comparison {
         ratio: None,
@@ -37,8 +37,8 @@ fn blocks_too_few_for_an_interval_have_a_ratio() {
 }
 
 #[test]
-fn a_reading_without_disturbances_is_shifted_where_its_ratio_lies_outside() {
-    // Method: beyond each end of 0.74 to 0.77, on it, and within.
+fn a_result_without_disturbed_rounds_is_shifted_if_its_ratio_lies_outside_the_interval() {
+    // Method: below and above 0.74 to 0.77, at the upper end, and inside.
     let table = [(0.83, true), (0.73, true), (0.77, false), (0.76, false)];
     for (ratio, expected) in table {
         let undisturbed = Undisturbed {
@@ -52,7 +52,7 @@ fn a_reading_without_disturbances_is_shifted_where_its_ratio_lies_outside() {
         };
         let comparison = Comparison {
             undisturbed: Some(undisturbed),
-            ..found([0.76, 0.74, 0.77])
+            ..comparison_of([0.76, 0.74, 0.77])
         };
         assert_eq!(comparison.shifted().is_some(), expected, "{ratio}");
     }

@@ -10,10 +10,10 @@ fn interval(low: f64, high: f64) -> LogInterval {
 }
 
 #[test]
-fn verdicts_are_decided_in_their_order() {
-    // Method: one interval for each way to lie to 0 and to the margin,
-    // among them the small but certain difference, which is equivalent, and intervals that
-    // end exactly at 0, which does not lie outside, or at the margin, which not inside.
+fn an_interval_inside_the_margin_is_equivalent_before_its_direction_counts() {
+    // Method: one interval for each position relative to 0 and to the margin. Among them are a
+    // small but certain difference, which is equivalent, and intervals that end exactly at 0,
+    // which they include, or at the margin, which they do not lie inside.
     let margin = Margin::DEFAULT.log();
     let table = [
         (-0.01, 0.01, Verdict::Equivalent),
@@ -43,14 +43,14 @@ fn verdicts_are_stored_as_words() {
     assert_eq!(serde_json::to_string(&verdicts).unwrap(), words);
 }
 
-/// Of a study that was set to have so many blocks.
+/// Assesses one comparison of a study whose number of blocks was set in advance.
 fn assess_ordered(log_ratios: &[f64]) -> Assessment {
     let family = ClaimFamily::alone(1).ordered(true);
     let mut results = assess_together(&[log_ratios], Margin::DEFAULT, family);
     results.remove(0).unwrap()
 }
 
-/// So many comparisons of six blocks, each with a spread of its own.
+/// A family of comparisons of six blocks that do not share their spread.
 fn of_six(comparisons: usize) -> ClaimFamily {
     ClaimFamily {
         blocks: 6,
@@ -59,20 +59,20 @@ fn of_six(comparisons: usize) -> ClaimFamily {
 }
 
 #[test]
-fn comparisons_tell_of_each_others_spread_where_blocks_were_ordered() {
-    // Method: six blocks whose own interval at 99 % includes 1, beside two of
-    // nearly that spread whose blocks differ in other ways: together they know the spread
-    // better, and it stands. Where the study may end by what it has measured, and
-    // behind the gate, it does not.
+fn comparisons_share_their_spread_if_the_number_of_blocks_was_set() {
+    // Method: six blocks whose own interval at 99 % includes 1, with two comparisons of nearly
+    // that spread whose blocks differ in other ways. Together they estimate the spread better,
+    // and the direction stands. It does not if the measurements may end the study, nor behind
+    // the gate.
     let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
     let around = |signs: [f64; 6]| signs.map(|sign| 0.04 * sign);
-    let [values, other] = [
+    let [level, other_level] = [
         around([1.0, 1.0, 1.0, -1.0, -1.0, -1.0]),
         around([1.0, -1.0, -1.0, -1.0, 1.0, 1.0]),
     ];
     let verdict = |family| {
-        let all_values: [&[f64]; 3] = [&weak, &values, &other];
-        let results = assess_together(&all_values, Margin::DEFAULT, family);
+        let comparisons: [&[f64]; 3] = [&weak, &level, &other_level];
+        let results = assess_together(&comparisons, Margin::DEFAULT, family);
         results[0].as_ref().unwrap().verdict
     };
     let gate = ClaimFamily::gate(3);
@@ -84,14 +84,15 @@ fn comparisons_tell_of_each_others_spread_where_blocks_were_ordered() {
 }
 
 #[test]
-fn blocks_read_again_are_held_to_what_they_were_held_to() {
-    // Method: blocks that are faster only by the spread that two others show, read once
-    // more as the reading without disturbed rounds is: interval and verdict are the same.
+fn judging_the_same_blocks_again_gives_the_same_verdict() {
+    // Method: blocks that are faster only by the spread that two other comparisons show, judged
+    // again as the reading without disturbed rounds is: interval and verdict are the same.
     let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
-    let values = [0.04, 0.04, 0.04, -0.04, -0.04, -0.04];
-    let other = [0.04, -0.04, -0.04, -0.04, 0.04, 0.04];
+    let level = [0.04, 0.04, 0.04, -0.04, -0.04, -0.04];
+    let other_level = [0.04, -0.04, -0.04, -0.04, 0.04, 0.04];
     let family = ClaimFamily::gate(3).ordered(true);
-    let mut results = assess_together(&[&weak, &values, &other], Margin::DEFAULT, family);
+    let comparisons: [&[f64]; 3] = [&weak, &level, &other_level];
+    let mut results = assess_together(&comparisons, Margin::DEFAULT, family);
     let first = results.remove(0).unwrap();
     let again = assess_as(&weak, first.required, Margin::DEFAULT).unwrap();
     assert_eq!(again.verdict, Verdict::Faster);
@@ -99,8 +100,8 @@ fn blocks_read_again_are_held_to_what_they_were_held_to() {
 }
 
 #[test]
-fn the_second_interval_is_as_sure_as_the_first() {
-    // Method: eight blocks: 97 % two-sided leaves out two of the Walsh averages on each
+fn the_second_interval_has_the_confidence_of_the_first() {
+    // Method: eight blocks. 97 % two-sided leaves out two of the Walsh averages on each
     // side, which 3 in 256 miss, as in printed tables; 95 % would leave out three.
     let blocks = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08];
     let second = assess(&blocks, Margin::DEFAULT).unwrap().hodges_lehmann;
@@ -108,11 +109,10 @@ fn the_second_interval_is_as_sure_as_the_first() {
 }
 
 #[test]
-fn ranks_that_cannot_claim_a_direction_contradict_nobody() {
-    // Method: eight blocks above 0, of which the mean is not sure at 99.4 %, to which five
-    // claims are held, and for which ranks reach no more than 99.2 %: enough for
-    // equivalence at 97 %, and no second opinion all the same. If ranks reach just as much
-    // as is required, there is one.
+fn ranks_that_cannot_reach_the_required_confidence_give_no_second_verdict() {
+    // Method: eight blocks above 0. The mean shows no direction at the 99.4 % that five claims
+    // require, and ranks reach no more than 99.2 %. That is enough for equivalence at 97 %, but
+    // there is no second verdict. If ranks reach exactly the required confidence, there is one.
     let blocks = [0.01, 0.02, 0.03, 0.05, 0.09, 0.12, 0.14, 0.16];
     let results = assess_together(&[&blocks[..]; 5], Margin::DEFAULT, ClaimFamily::alone(1));
     let among = results[0].as_ref().unwrap();
@@ -145,8 +145,8 @@ fn a_clear_difference_is_faster_and_not_fragile() {
 
 #[test]
 fn too_few_blocks_are_inconclusive_however_clear() {
-    // Method: equal blocks, so that the interval is a point. Six carry a verdict where
-    // they were set, and seven where the study ends by what it has measured.
+    // Method: equal blocks, so that the interval is a point. Six carry a verdict if their number
+    // was set in advance, and seven if the measurements may end the study.
     let assessment = assess(&[0.5; 5], Margin::DEFAULT).unwrap();
     assert_eq!(assessment.verdict, Verdict::Inconclusive);
     assert_eq!(assessment.blocks_more, Some(2));
@@ -162,8 +162,8 @@ fn too_few_blocks_are_inconclusive_however_clear() {
 }
 
 #[test]
-fn an_inconclusive_verdict_says_what_would_settle_it() {
-    // Method: ±4 % in six blocks, then the formula by hand: half-width
+fn an_inconclusive_verdict_has_the_number_of_blocks_that_would_settle_it() {
+    // Method: ±4 % in six blocks. The formula by hand: half-width
     // 3.0029 · 4.3818 % / √6 = 5.3718 %, wanted 1.4779 %.
     let assessment = assess_ordered(&[0.04, -0.04, 0.04, -0.04, 0.04, -0.04]);
     assert_eq!(assessment.verdict, Verdict::Inconclusive);
@@ -182,9 +182,9 @@ fn a_large_difference_needs_only_the_blocks_that_show_it() {
 }
 
 #[test]
-fn ranks_that_can_claim_are_held_to_as_much_as_the_mean() {
-    // Method: nine blocks, for which both opinions are faster alone, and ranks could be among
-    // five as well: there neither does, and nothing is fragile.
+fn ranks_need_as_much_evidence_as_the_mean() {
+    // Method: nine blocks that both methods call faster alone. Among five comparisons ranks can
+    // reach the required confidence, but neither method does, and nothing is fragile.
     let blocks = [0.05, 0.13, -0.02, 0.09, 0.10, 0.03, 0.08, 0.06, -0.01];
     let alone = assess(&blocks, Margin::DEFAULT).unwrap();
     assert_eq!(alone.verdict, Verdict::Faster);
@@ -198,8 +198,8 @@ fn ranks_that_can_claim_are_held_to_as_much_as_the_mean() {
 
 #[test]
 fn a_mean_that_a_few_blocks_pull_is_fragile() {
-    // Method: thirty blocks, as many above 0 as below, and three far above: both opinions
-    // settle nothing, but the mean lies most of its half-width from the other estimate.
+    // Method: thirty blocks, as many above 0 as below, then with three far above. Both methods
+    // are inconclusive, but the mean lies most of its half-width from the other estimate.
     let mut blocks: Vec<f64> = (0..30)
         .map(|block| 0.02 * f64::from(block) - 0.29)
         .collect();
@@ -215,11 +215,11 @@ fn a_mean_that_a_few_blocks_pull_is_fragile() {
 }
 
 #[test]
-fn the_second_opinion_is_held_to_the_same_evidence() {
-    // Method: blocks that ranks alone call faster at 95 %, the mean not at
-    // 97 %; blocks that both call faster alone and neither among five; and six
-    // blocks above 0, for which ranks reach no more than 96.9 %, among five. Both
-    // opinions agree each time, or one is missing, so nothing is fragile.
+fn the_second_verdict_needs_the_same_evidence_as_the_first() {
+    // Method: blocks that only ranks call faster, and only at 95 %; blocks that both methods call
+    // faster alone and neither among five; and six blocks above 0, for which ranks reach no more
+    // than 96.9 %, among five. The methods agree each time, or one has no verdict, so nothing is
+    // fragile.
     let close = [0.05, 0.03, -0.02, 0.09, 0.10, 0.01, 0.04];
     let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03, 0.08];
     let results = assess_together(&[&weak[..]; 5], Margin::DEFAULT, ClaimFamily::alone(5));
@@ -236,12 +236,12 @@ fn the_second_opinion_is_held_to_the_same_evidence() {
 
 #[test]
 fn several_claims_need_stronger_evidence_each() {
-    // Method: six blocks whose interval alone excludes 1, beside itself four
-    // times, and beside four that are beyond doubt: Holm lets it stand last.
+    // Method: six blocks whose interval alone excludes 1, together with four copies of
+    // themselves, and with three comparisons that are beyond doubt: Holm tests them last.
     let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
     let strong = [0.50, 0.51, 0.49, 0.50, 0.505, 0.495];
-    let verdicts = |values: &[&[f64]]| -> Vec<Verdict> {
-        let results = assess_together(values, Margin::DEFAULT, of_six(values.len()));
+    let verdicts = |comparisons: &[&[f64]]| -> Vec<Verdict> {
+        let results = assess_together(comparisons, Margin::DEFAULT, of_six(comparisons.len()));
         results
             .into_iter()
             .map(|result| result.unwrap().verdict)
@@ -262,7 +262,7 @@ fn several_claims_need_stronger_evidence_each() {
 
 #[test]
 fn equivalence_among_several_needs_a_narrower_spread() {
-    // Method: an interval just inside of the margin alone, outside at 99.4 %.
+    // Method: an interval that is just inside the margin alone, and outside at 99.4 %.
     let close = [0.03, -0.01, 0.028, -0.012, 0.02, 0.0, 0.022, -0.006];
     let verdict = |equivalences| {
         let results = assess_together(&[&close], Margin::DEFAULT, ClaimFamily::alone(equivalences));
@@ -273,8 +273,8 @@ fn equivalence_among_several_needs_a_narrower_spread() {
 }
 
 #[test]
-fn a_claim_without_a_number_makes_nothing_harder_for_the_others() {
-    // Method: a comparison with a silent block beside a weak one.
+fn a_comparison_without_a_result_raises_no_bar_for_the_others() {
+    // Method: a comparison with silent blocks, and a weak one.
     let weak = [0.05, 0.13, -0.01, 0.09, 0.10, 0.03];
     let silent = [f64::NEG_INFINITY; 6];
     let results = assess_together(&[&silent, &weak], Margin::DEFAULT, of_six(2));
@@ -298,49 +298,49 @@ fn one_wild_block_makes_a_verdict_fragile() {
 fn every_comparison_must_stop() {
     // Method: a precise, a certain and an undecided comparison in one study.
     let around = |center: f64, apart: f64| {
-        let sides = [apart, -apart].repeat(3).into_iter().chain([0.0]);
-        sides.map(|it| center + it).collect::<Vec<f64>>()
+        let offsets = [apart, -apart].repeat(3).into_iter().chain([0.0]);
+        offsets.map(|offset| center + offset).collect::<Vec<f64>>()
     };
     let precise = around(0.0, 0.001);
     let certain = around(0.6, 0.1);
     let undecided = around(0.0, 0.1);
-    let everything =
+    let decide_all =
         |list: &[&[f64]]| decide_together(list, Margin::DEFAULT, ClaimFamily::alone(list.len()));
     assert_eq!(
-        everything(&[&precise, &precise]),
+        decide_all(&[&precise, &precise]),
         Decision::Stop(Reason::Precise)
     );
     assert_eq!(
-        everything(&[&certain, &precise]),
+        decide_all(&[&certain, &precise]),
         Decision::Stop(Reason::Certain)
     );
-    assert_eq!(everything(&[&precise, &undecided]), Decision::Continue);
-    assert_eq!(everything(&[&precise, &[f64::NAN; 7]]), Decision::Continue);
-    assert_eq!(everything(&[]), Decision::Continue);
+    assert_eq!(decide_all(&[&precise, &undecided]), Decision::Continue);
+    assert_eq!(decide_all(&[&precise, &[f64::NAN; 7]]), Decision::Continue);
+    assert_eq!(decide_all(&[]), Decision::Continue);
 }
 
 #[test]
 fn a_precise_comparison_without_a_verdict_among_others_does_not_stop() {
     // Method: twelve blocks around 1.6 % whose own interval is as narrow as the margin
-    // requires and excludes 1; among five such, it settles nothing.
+    // requires and excludes 1. Among five such comparisons it settles nothing.
     let blocks = [0.016 + 0.018, 0.016 - 0.018].repeat(6);
     assert_eq!(
         decide(&blocks, Margin::DEFAULT),
         Ok(Decision::Stop(Reason::Precise))
     );
-    let together = |count| {
+    let decide_copies = |count| {
         decide_together(
             &vec![&blocks[..]; count],
             Margin::DEFAULT,
             ClaimFamily::alone(count),
         )
     };
-    assert_eq!(together(1), Decision::Stop(Reason::Precise));
-    assert_eq!(together(5), Decision::Continue);
-    // Nor does it beside one that has a verdict.
+    assert_eq!(decide_copies(1), Decision::Stop(Reason::Precise));
+    assert_eq!(decide_copies(5), Decision::Continue);
+    // It does not with a comparison that has a verdict either.
     let level = [0.001, -0.001].repeat(6);
-    let mut values = vec![&blocks[..]; 4];
-    values.push(&level);
-    let decision = decide_together(&values, Margin::DEFAULT, ClaimFamily::alone(5));
+    let mut comparisons = vec![&blocks[..]; 4];
+    comparisons.push(&level);
+    let decision = decide_together(&comparisons, Margin::DEFAULT, ClaimFamily::alone(5));
     assert_eq!(decision, Decision::Continue);
 }

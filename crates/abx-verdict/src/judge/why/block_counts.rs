@@ -1,5 +1,5 @@
-//! What a subject does for a response in a block besides spending CPU time: system calls,
-//! segments, switches, faults and waits.
+//! Counts per response in a block in addition to CPU time: system calls, segments, switches,
+//! faults and waits.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ pub(super) struct BlockCounts {
     pub(super) work: BTreeMap<String, f64>,
     /// `None` if calls were not counted.
     pub(super) system_calls: Option<BTreeMap<String, f64>>,
-    /// In µs; `None` if changes of threads were not looked at.
+    /// In µs; `None` if context switches were not traced.
     pub(super) waits: Option<BTreeMap<String, f64>>,
 }
 
-/// Which of them.
 pub(super) type PickCounts = fn(&BlockCounts) -> Option<&BTreeMap<String, f64>>;
 
-/// Per whole response, except the number of threads, in the order of reports.
+/// The names of work per complete response, except the number of threads, in the order of
+/// reports.
 pub(super) const WORK: [&str; 6] = [
     "system calls",
     "context switches",
@@ -59,21 +59,22 @@ impl BlockCounts {
 
 fn system_calls(calls: &CallRecord) -> Option<BTreeMap<String, f64>> {
     let is_complete = calls.failure.is_none() && calls.missed == 0;
-    let each = calls.by_name.iter();
-    let each = each.map(|(name, count)| Some((name.clone(), share(*count, calls.completed)?)));
-    is_complete.then(|| each.collect()).flatten()
+    let by_name = calls.by_name.iter();
+    let counts = by_name.map(|(name, count)| Some((name.clone(), share(*count, calls.completed)?)));
+    is_complete.then(|| counts.collect()).flatten()
 }
 
 /// In µs per response.
 fn waits(calls: &CallRecord) -> Option<BTreeMap<String, f64>> {
     let waits = calls.waits.as_ref().filter(|waits| waits.lost == 0)?;
-    let each = waits.lines.iter();
-    each.map(|(line, wait)| Some((line.to_string(), share(wait.ns, calls.completed)? / 1e3)))
+    let lines = waits.lines.iter();
+    lines
+        .map(|(line, wait)| Some((line.to_string(), share(wait.ns, calls.completed)? / 1e3)))
         .collect()
 }
 
-/// Segments per response. If connections were opened meanwhile, of which the segments are not
-/// known, those of the others are in proportion to their bytes.
+/// Segments per response. The segments of connections that were opened meanwhile are not known;
+/// then the segments per byte of the other connections count for all.
 fn segments(record: &LedgerRecord, bytes_per_response: f64) -> Option<f64> {
     let segments = record.segments?;
     if segments.opened == 0 {

@@ -1,4 +1,4 @@
-//! What else differs between the responses of two subjects.
+//! Differences between the responses of two subjects that cost CPU time by themselves.
 
 use abx_evidence::share;
 use schemars::JsonSchema;
@@ -26,25 +26,27 @@ pub enum ConfounderKind {
     Connections,
 }
 
-/// Responses that differ by so many bytes, or by such a share of the more, differ.
+/// The smallest difference in bytes that counts. It must also be this share of the larger number.
 const BYTES_MIN: f64 = 8.0;
 const SHARE_MIN: f64 = 0.005;
-/// Connections per response that are worth a word: one for a thousand responses.
+/// The smallest difference in connections per response that counts: one per thousand responses.
 const CONNECTIONS_MIN: f64 = 0.001;
 
 pub(super) fn confounders(sums: [&Sums; 2]) -> Vec<Confounder> {
     let per_response = |count: fn(&Sums) -> u64| {
-        let each = sums.map(|sums| share(count(sums), sums.outcomes.completed()));
-        Some([each[0]?, each[1]?])
+        let [subject, baseline] = sums.map(|sums| share(count(sums), sums.outcomes.completed()));
+        Some([subject?, baseline?])
     };
-    let of_bytes = |[one, other]: &[f64; 2]| {
-        let apart = (one - other).abs();
-        apart >= BYTES_MIN && apart >= SHARE_MIN * one.max(*other)
+    let differ_in_bytes = |[subject, baseline]: &[f64; 2]| {
+        let difference = (subject - baseline).abs();
+        difference >= BYTES_MIN && difference >= SHARE_MIN * subject.max(*baseline)
     };
-    let of_connections = |[one, other]: &[f64; 2]| (one - other).abs() >= CONNECTIONS_MIN;
-    let body = per_response(|sums| sums.body_bytes).filter(of_bytes);
-    let header = per_response(|sums| sums.bytes.saturating_sub(sums.body_bytes)).filter(of_bytes);
-    let connections = per_response(|sums| sums.connects).filter(of_connections);
+    let differ_in_connections =
+        |[subject, baseline]: &[f64; 2]| (subject - baseline).abs() >= CONNECTIONS_MIN;
+    let body = per_response(|sums| sums.body_bytes).filter(differ_in_bytes);
+    let header = per_response(|sums| sums.bytes.saturating_sub(sums.body_bytes));
+    let header = header.filter(differ_in_bytes);
+    let connections = per_response(|sums| sums.connects).filter(differ_in_connections);
     let kinds = [
         (ConfounderKind::BodyBytes, body),
         (ConfounderKind::HeaderBytes, header),

@@ -1,4 +1,4 @@
-//! What is counted of a subject's responses, over blocks, and what two sides differ by.
+//! Counts per response of a subject, over blocks, and their differences between two sides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,14 +27,15 @@ pub struct CountDifference {
     pub difference: MeanInterval,
 }
 
-/// The means over blocks; a name that a block does not have counts as `absent` there.
+/// The means over blocks. A block without a name counts as `absent` under it.
 pub(super) fn means(blocks: &[SampledBlock], pick: PickCounts, absent: Option<f64>) -> Vec<Count> {
     let counts = blocks.iter().filter_map(|block| pick(&block.counts));
     let names: BTreeSet<&String> = counts.clone().flat_map(BTreeMap::keys).collect();
     let mean = |name: &String| {
-        let values = counts.clone();
-        let values = values.filter_map(|counts| counts.get(name).copied().or(absent));
-        let values: Vec<f64> = values.collect();
+        let counts = counts.clone();
+        let values: Vec<f64> = counts
+            .filter_map(|counts| counts.get(name).copied().or(absent))
+            .collect();
         Count {
             name: name.clone(),
             value: values.iter().sum::<f64>() / values.len() as f64,
@@ -45,7 +46,7 @@ pub(super) fn means(blocks: &[SampledBlock], pick: PickCounts, absent: Option<f6
     means
 }
 
-/// What two sides differ by, those that differ most first.
+/// The differences between two sides, the greatest first.
 pub(super) fn differences(
     sides: &SampledSides,
     pick: PickCounts,

@@ -1,4 +1,4 @@
-//! By which parts of their ledgers two subjects differ, or the starts of one.
+//! The parts of their ledgers in which two subjects differ, or the starts of one subject.
 
 use std::collections::BTreeMap;
 
@@ -69,50 +69,54 @@ pub struct LineDifference {
     pub cost: CostDifference,
 }
 
-/// The name of a subject's own code in differences.
 const OWN_CODE: &str = "own code";
 
-/// Every pair that the study compares under a load, if both were sampled.
+/// The differences of every compared pair under each load, if both subjects were sampled.
 pub(crate) fn cpu_differences(study: &StudyView) -> Vec<CpuDifference> {
-    let each = study.loads.iter().flat_map(|load| {
+    let mut differences = Vec::new();
+    for load in &study.loads {
         let bottleneck = Bottleneck::of(load);
-        let pairs = study.study.pairs_under(load.load);
-        let differences = pairs.into_iter().filter_map(|pair| {
-            let mut difference = between(load, pair)?;
+        for pair in study.study.pairs_under(load.load) {
+            let Some(mut difference) = between(load, pair) else {
+                continue;
+            };
             if pair.iter().any(|side| bottleneck.is_subject_bound(side)) {
                 difference.waits.clear();
             }
-            Some(difference)
-        });
-        differences.collect::<Vec<_>>()
-    });
-    each.collect()
+            differences.push(difference);
+        }
+    }
+    differences
 }
 
-/// Every subject whose starts fall into two groups, if both were sampled.
+/// The differences between the starts of every subject whose starts fall into two groups, if both
+/// groups were sampled.
 pub(crate) fn start_differences(study: &StudyView) -> Vec<CpuDifference> {
-    let each = study.loads.iter().flat_map(|load| {
+    let mut differences = Vec::new();
+    for load in &study.loads {
         let bottleneck = Bottleneck::of(load);
-        let subjects = load.subjects.iter();
-        subjects.filter_map(move |subject| {
-            let mut difference = between_starts(load, subject)?;
+        for subject in &load.subjects {
+            let Some(mut difference) = between_starts(load, subject) else {
+                continue;
+            };
             if bottleneck.is_subject_bound(subject.subject) {
                 difference.waits.clear();
             }
-            Some(difference)
-        })
-    });
-    each.collect()
+            differences.push(difference);
+        }
+    }
+    differences
 }
 
 fn between(load: &OfferView, [subject, baseline]: [&str; 2]) -> Option<CpuDifference> {
     let views = [load.subject(subject)?, load.subject(baseline)?];
     let blocks = views[0].blocks.iter().zip(&views[1].blocks);
-    let blocks = blocks.filter_map(|(block, other)| Some((sampled(block)?, sampled(other)?)));
-    let (ours, theirs): (Vec<_>, Vec<_>) = blocks.unzip();
+    let (of_subject, of_baseline): (Vec<_>, Vec<_>) = blocks
+        .filter_map(|(block, other)| Some((sampled(block)?, sampled(other)?)))
+        .unzip();
     let sides = SampledSides {
         are_paired: true,
-        blocks: [ours, theirs],
+        blocks: [of_subject, of_baseline],
     };
     let difference = difference(&sides, [subject, baseline], &load.load.name)?;
     Some(CpuDifference {
@@ -123,8 +127,8 @@ fn between(load: &OfferView, [subject, baseline]: [&str; 2]) -> Option<CpuDiffer
 
 fn between_starts(load: &OfferView, subject: &SubjectView) -> Option<CpuDifference> {
     let groups = differing_starts(load, subject)?;
-    let blocks = [&groups.few, &groups.others].map(|places| -> Vec<SampledBlock> {
-        let blocks = places.iter().filter_map(|place| subject.blocks.get(*place));
+    let blocks = [&groups.few, &groups.others].map(|group| -> Vec<SampledBlock> {
+        let blocks = group.iter().filter_map(|index| subject.blocks.get(*index));
         blocks.filter_map(sampled).collect()
     });
     let starts = [blocks[0].len(), blocks[1].len()];
@@ -140,7 +144,7 @@ fn between_starts(load: &OfferView, subject: &SubjectView) -> Option<CpuDifferen
     })
 }
 
-/// What two sides differ by, without what their responses differ by.
+/// The difference between two sides, without confounders.
 fn difference(
     sides: &SampledSides,
     [subject, baseline]: [&str; 2],
@@ -191,7 +195,7 @@ fn difference(
     })
 }
 
-/// What each line of two sides is for.
+/// The purpose of each line of two sides.
 fn purposes_by_name(sides: &SampledSides) -> BTreeMap<String, Purpose> {
     let blocks = sides.blocks.iter().flatten();
     let purposes = blocks.flat_map(|block| {

@@ -1,4 +1,4 @@
-//! Where the CPU time of one subject goes.
+//! The CPU ledgers of single subjects.
 
 use std::collections::BTreeMap;
 
@@ -67,32 +67,26 @@ pub struct LedgerFunction {
     pub us_per_response: f64,
 }
 
-/// How many functions a line names.
+/// The most functions that a line names.
 const FUNCTIONS_MAX: usize = 3;
 
-/// Every subject that was sampled, under each load.
+/// The ledger of every sampled subject under each load.
 pub(crate) fn cpu_ledgers(study: &StudyView) -> Vec<CpuLedger> {
-    let ledgers = study.loads.iter().flat_map(|load| {
+    let mut ledgers = Vec::new();
+    for load in &study.loads {
         let bottleneck = Bottleneck::of(load);
-        let subjects = load.subjects.iter();
-        let ledgers = subjects.filter_map(|view| {
-            let ledger = ledger_of(view)?;
-            let is_bound = bottleneck.is_subject_bound(view.subject);
-            Some(ledger.with_waits_unless(is_bound))
-        });
-        ledgers.collect::<Vec<_>>()
-    });
-    ledgers.collect()
-}
-
-impl CpuLedger {
-    /// A subject that uses all of its CPU time waits for it, whatever its threads wait in.
-    fn with_waits_unless(mut self, is_bound: bool) -> CpuLedger {
-        if is_bound {
-            self.waits.clear();
+        for view in &load.subjects {
+            let Some(mut ledger) = ledger_of(view) else {
+                continue;
+            };
+            // A subject that uses all of its CPU time waits for it, whatever its threads wait in.
+            if bottleneck.is_subject_bound(view.subject) {
+                ledger.waits.clear();
+            }
+            ledgers.push(ledger);
         }
-        self
     }
+    ledgers
 }
 
 fn ledger_of(view: &SubjectView) -> Option<CpuLedger> {
@@ -114,10 +108,10 @@ fn ledger_of(view: &SubjectView) -> Option<CpuLedger> {
             }
         }
     }
-    let user = |block: &SampledBlock| {
+    let user_samples = |block: &SampledBlock| {
         let lines = block.ledger.lines.iter();
-        let user = lines.filter(|(line, _)| matches!(line, Line::User(_)));
-        user.fold(0, |sum: u64, (_, samples)| sum.saturating_add(*samples))
+        let user_lines = lines.filter(|(line, _)| matches!(line, Line::User(_)));
+        user_lines.fold(0, |sum: u64, (_, samples)| sum.saturating_add(*samples))
     };
     let sum = |count: &dyn Fn(&SampledBlock) -> u64| {
         let counts = blocks.iter().map(count);
@@ -144,7 +138,10 @@ fn ledger_of(view: &SubjectView) -> Option<CpuLedger> {
             .map(|block| block.ledger.threads_left_out)
             .fold(0, u64::max),
         is_kernel_split: blocks.iter().all(SampledBlock::is_kernel_split),
-        without_symbols: share(sum(&|block| block.ledger.without_symbols), sum(&user)),
+        without_symbols: share(
+            sum(&|block| block.ledger.without_symbols),
+            sum(&user_samples),
+        ),
         us_per_response: blocks
             .iter()
             .map(|block| block.us_per_response)
@@ -163,7 +160,7 @@ fn ledger_of(view: &SubjectView) -> Option<CpuLedger> {
     })
 }
 
-/// The functions of a line that cost most.
+/// The most expensive functions of a line, in descending order.
 fn greatest(functions: &BTreeMap<(String, &str), f64>, line: &str) -> Vec<LedgerFunction> {
     let of_line = functions.iter().filter(|((name, _), _)| name == line);
     let mut of_line: Vec<LedgerFunction> = of_line

@@ -1,4 +1,4 @@
-//! Where the CPU time of responses goes by call chain: what flame graphs are drawn of.
+//! The CPU time of responses by call chain, from which flame graphs are drawn.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::view::SubjectView;
 /// The call chains of one subject, or of a pair, under one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlameGraph {
-    /// CPU time per whole response of subject and baseline, in µs; 0 without a baseline.
+    /// CPU time per complete response of subject and baseline, in µs; 0 without a baseline.
     pub us_per_response: [f64; 2],
     /// The outermost functions; they add up to it.
     pub functions: Vec<FlameFunction>,
@@ -22,15 +22,15 @@ pub struct FlameGraph {
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlameFunction {
     pub name: String,
-    /// CPU time per whole response of subject and baseline, in µs, in it and what it calls.
+    /// CPU time per complete response of subject and baseline, in µs, including its callees.
     pub us_per_response: [f64; 2],
-    /// What most of that is for.
+    /// The purpose of most of that time.
     pub purpose: Purpose,
     /// By name.
     pub callees: Vec<FlameFunction>,
 }
 
-/// Functions of one chain, at most; deeper ones are summed up as [`DEEPER`].
+/// The most functions of one chain; deeper ones are summed up as [`DEEPER`].
 pub const FLAME_DEPTH_MAX: usize = 48;
 /// The name of everything below the deepest function.
 pub const DEEPER: &str = "…";
@@ -70,7 +70,7 @@ pub fn flame_graph_of_pair(
     calls.graph()
 }
 
-/// Functions by name, each with those that it calls.
+/// A function with its callees by name.
 #[derive(Default)]
 struct Calls {
     us: [f64; 2],
@@ -79,16 +79,16 @@ struct Calls {
 }
 
 impl Calls {
-    /// Adds the samples of one of so many blocks.
+    /// Adds the mean share of one of `blocks` blocks.
     fn add(&mut self, block: &SampledBlock, side: usize, blocks: usize) {
         let us = |samples| block.us(samples) / blocks as f64;
         for (line, frames, samples) in block.ledger.stacks.stacks() {
-            let shown = match frames.len() {
+            let depth = match frames.len() {
                 ..=FLAME_DEPTH_MAX => frames.len(),
                 _ => FLAME_DEPTH_MAX - 1,
             };
-            let deeper = (shown < frames.len()).then_some(DEEPER);
-            let names = frames[..shown].iter().map(|name| &**name).chain(deeper);
+            let deeper = (depth < frames.len()).then_some(DEEPER);
+            let names = frames[..depth].iter().map(|name| &**name).chain(deeper);
             let unknown = format!("[{line}]");
             let unknown = frames.is_empty().then_some(unknown.as_str());
             self.charge(names.chain(unknown), side, Purpose::of(line), us(samples));

@@ -1,9 +1,9 @@
-//! Why one subject needs more CPU time than another, by samples of what both run.
+//! Why one subject needs more CPU time than another, by samples of the code that both run.
 //!
-//! Method: a line's share of a block's samples × the CPU time per whole response that the
-//! counted slices of the same block measured. So the lines of a block add up to what was
-//! counted. Intervals are over blocks, and those of all parts of a pair hold together
-//! (Bonferroni). The starts of one subject that differ are no pairs: their intervals are
+//! Method: a line's share of a block's samples × the CPU time per complete response that the
+//! counted slices of the same block measured. So the lines of a block add up to the measured
+//! CPU time. Intervals are over blocks, and the intervals of all parts of a pair hold together
+//! (Bonferroni). Starts of one subject that differ are not paired, so their intervals are
 //! Welch's.
 
 mod block_counts;

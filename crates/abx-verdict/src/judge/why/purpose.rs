@@ -1,5 +1,5 @@
-//! What lines of a ledger are for, so that servers that do the same by different system calls
-//! can be compared.
+//! The purposes of ledger lines, which make servers comparable that do the same work by different
+//! system calls.
 
 use abx_ledger::Line;
 use schemars::JsonSchema;
@@ -53,7 +53,7 @@ fn is_library(file: &str) -> bool {
     file.ends_with(".so") || file.contains(".so.") || file.starts_with('[')
 }
 
-/// By the names that strace prints.
+/// Names are those that strace prints.
 fn of_system_call(name: &str) -> Purpose {
     let known = SYSTEM_CALLS.iter().find(|(_, names)| names.contains(&name));
     known.map_or(Purpose::Others, |(purpose, _)| *purpose)
@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn a_line_has_the_purpose_of_its_kind() {
-        // Method: programs, libraries, what the kernel maps, calls of each kind and an unknown
-        // one, and lines without a name.
+        // Method: programs, libraries, a mapping of the kernel, calls of each kind and an unknown
+        // call, and lines without a name.
         let user = |file| Purpose::of(&Line::user(file));
         let call = |name| Purpose::of(&Line::system_call(name));
         assert_eq!([user("nginx"), user("JIT code")], [Purpose::OwnCode; 2]);

@@ -1,4 +1,4 @@
-//! A block whose load was sampled.
+//! Blocks with CPU samples.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use abx_ledger::{Ledger, Line};
 use super::block_counts::BlockCounts;
 use crate::view::BlockView;
 
-/// The samples of a block, with the CPU time per response that they are shares of, in µs.
+/// The samples of a block, with the CPU time per response that they divide, in µs.
 pub(super) struct SampledBlock<'a> {
     pub(super) ledger: &'a Ledger,
     pub(super) us_per_response: f64,
     pub(super) counts: BlockCounts,
-    /// The part of the CPU time in the kernel that no sample is of.
+    /// The CPU time per response in the kernel, if the samples do not include the kernel.
     kernel_us: f64,
 }
 
@@ -23,13 +23,13 @@ impl SampledBlock<'_> {
         (self.us_per_response - self.kernel_us) * samples as f64 / self.ledger.samples as f64
     }
 
-    /// Whether the kernel's work is in lines of its own.
+    /// Whether the kernel's work is split into lines.
     pub(super) fn is_kernel_split(&self) -> bool {
         let is_one_line = self.ledger.lines.contains_key(&Line::WholeKernel);
         !self.ledger.without_kernel && !is_one_line
     }
 
-    /// What each part costs that lines are sorted into, in µs per response.
+    /// The cost of each part into which `part` sorts lines, in µs per response.
     pub(super) fn costs<K: Ord>(&self, part: fn(&Line) -> K) -> BTreeMap<K, f64> {
         let mut costs = BTreeMap::new();
         for (line, samples) in &self.ledger.lines {
@@ -60,12 +60,12 @@ pub(super) fn sampled<'a>(block: &BlockView<'a>) -> Option<SampledBlock<'a>> {
     })
 }
 
-/// The kernel's share of a subject's CPU time that only user code was sampled of: what is left
-/// of the CPU time meanwhile. If samples are missing, the share by the CPU clocks, whose step is
-/// 10 ms: in the counted slices or, if its threads were too many to be read at their edges,
-/// while it was sampled.
+/// The kernel's share of a subject's CPU time, if only user code was sampled: the CPU time while
+/// sampling without the sampled time. If samples are missing, the share is that of the CPU clocks,
+/// whose step is 10 ms: in the counted slices or, if the subject had too many threads to be read
+/// at their edges, while sampling.
 fn kernel_share(block: &BlockView, record: &LedgerRecord) -> Option<f64> {
-    let of = |user: Option<u64>, system: Option<u64>| share(system?, sum([user?, system?]));
+    let by_clocks = |user: Option<u64>, system: Option<u64>| share(system?, sum([user?, system?]));
     let by_samples = || {
         let user_ns = record.ledger.samples as f64 * 1e9 / f64::from(record.samples_per_s.max(1));
         let cpu_ns = record.server_cpu_ns.filter(|cpu_ns| *cpu_ns > 0)?;
@@ -73,7 +73,7 @@ fn kernel_share(block: &BlockView, record: &LedgerRecord) -> Option<f64> {
     };
     let is_complete = record.ledger.is_complete();
     let by_samples = is_complete.then(by_samples).flatten();
-    let counted = || of(block.sums.server_user_ns, block.sums.server_system_ns);
-    let meanwhile = || of(record.server_user_ns, record.server_system_ns);
-    by_samples.or_else(counted).or_else(meanwhile)
+    let in_slices = || by_clocks(block.sums.server_user_ns, block.sums.server_system_ns);
+    let while_sampling = || by_clocks(record.server_user_ns, record.server_system_ns);
+    by_samples.or_else(in_slices).or_else(while_sampling)
 }

@@ -1,4 +1,4 @@
-//! Sampled blocks of two sides, and what each part costs them.
+//! Sampled blocks of two sides, and the cost of each part on both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,10 +31,10 @@ impl CostDifference {
     }
 }
 
-/// What is compared, and what it is compared with.
+/// The blocks of the subject and of the baseline, or of two groups of starts.
 pub(super) struct SampledSides<'a> {
     pub(super) blocks: [Vec<SampledBlock<'a>>; 2],
-    /// Whether blocks at the same place were measured side by side.
+    /// Whether blocks at the same index were measured side by side.
     pub(super) are_paired: bool,
 }
 
@@ -42,12 +42,12 @@ impl SampledSides<'_> {
     /// The whole CPU time per response of both sides, in µs, and the difference; `None` if a
     /// side has no block.
     pub(super) fn whole(&self) -> Option<([f64; 2], MeanInterval)> {
-        let each = |block: &SampledBlock| block.us_per_response;
-        let values = [0, 1].map(|side| self.blocks[side].iter().map(each).collect());
+        let us = |block: &SampledBlock| block.us_per_response;
+        let values = [0, 1].map(|side| self.blocks[side].iter().map(us).collect());
         self.compared(&values, Confidence::COMPUTED)
     }
 
-    /// What each part of the ledgers costs both sides, those that differ most first.
+    /// The cost of each part of the ledgers on both sides, in descending order of the difference.
     pub(super) fn parts<K: Ord + Clone>(
         &self,
         whole_us: f64,
@@ -76,19 +76,20 @@ impl SampledSides<'_> {
         Some(differences)
     }
 
-    /// As `compared`, of the blocks whose value is known: in pairs, on both sides.
+    /// As `compared`, with the blocks whose value is known. Paired blocks need it on both sides.
     pub(super) fn compared_known(
         &self,
         values: [Vec<Option<f64>>; 2],
         confidence: Confidence,
     ) -> Option<([f64; 2], MeanInterval)> {
-        let [ours, theirs] = values;
         let known = if self.are_paired {
-            let pairs = ours.into_iter().zip(theirs);
-            let (ours, theirs) = pairs.filter_map(|(ours, theirs)| ours.zip(theirs)).unzip();
-            [ours, theirs]
+            let [subject, baseline] = values;
+            let pairs = subject.into_iter().zip(baseline);
+            let known = pairs.filter_map(|(subject, baseline)| subject.zip(baseline));
+            let (subject, baseline) = known.unzip();
+            [subject, baseline]
         } else {
-            [ours, theirs].map(|side| side.into_iter().flatten().collect())
+            values.map(|side| side.into_iter().flatten().collect())
         };
         self.compared(&known, confidence)
     }
@@ -99,19 +100,19 @@ impl SampledSides<'_> {
         values: &[Vec<f64>; 2],
         confidence: Confidence,
     ) -> Option<([f64; 2], MeanInterval)> {
-        let [ours, theirs] = values;
-        if ours.is_empty() || theirs.is_empty() {
+        let [subject, baseline] = values;
+        if subject.is_empty() || baseline.is_empty() {
             return None;
         }
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let means = [mean(ours), mean(theirs)];
+        let means = [mean(subject), mean(baseline)];
         let interval = if self.are_paired {
-            let pairs = ours.iter().zip(theirs);
+            let pairs = subject.iter().zip(baseline);
             let differences: Vec<f64> = pairs.map(|(value, other)| value - other).collect();
             MeanInterval::at(&differences, confidence)?
         } else {
             // A side of one block has no spread.
-            let interval = Welch::of([ours, theirs])
+            let interval = Welch::of([subject, baseline])
                 .ok()
                 .map(|welch| welch.interval(confidence));
             MeanInterval {
@@ -124,8 +125,8 @@ impl SampledSides<'_> {
     }
 }
 
-/// The confidence of each of so many intervals that hold together.
-pub(super) fn together(lines: usize) -> Confidence {
-    let miss = (1.0 - Confidence::COMPUTED.share()) / lines.max(1) as f64;
-    Confidence::new(1.0 - miss).unwrap_or(Confidence::COMPUTED)
+/// The confidence of each of `intervals` intervals that hold together.
+pub(super) fn together(intervals: usize) -> Confidence {
+    let error = (1.0 - Confidence::COMPUTED.share()) / intervals.max(1) as f64;
+    Confidence::new(1.0 - error).unwrap_or(Confidence::COMPUTED)
 }

@@ -91,8 +91,8 @@ fn check(id: &str, change: impl FnOnce(&mut DoctorRecord)) -> Check {
     let mut record = good();
     change(&mut record);
     let checks = examined(record);
-    let found_check = checks.into_iter().find(|check| check.id == id);
-    found_check.unwrap_or_else(|| panic!("there is no check {id}"))
+    let check = checks.into_iter().find(|check| check.id == id);
+    check.unwrap_or_else(|| panic!("there is no check {id}"))
 }
 
 fn status(id: &str, change: impl FnOnce(&mut Readings)) -> CheckStatus {
@@ -213,11 +213,11 @@ const WEAKNESSES: &[(&str, CheckStatus, &str, Change)] = &[
 fn each_weakness_limits_and_has_a_remedy() {
     // Method: the table, one reading at a time on a good machine.
     for (id, expected, command, change) in WEAKNESSES {
-        let found_check = check(id, |record| change(&mut record.readings));
-        assert_eq!(found_check.status, *expected, "{found_check:?}");
-        assert!(found_check.remedy.is_some(), "{found_check:?}");
-        let given = found_check.command.as_deref().unwrap_or_default();
-        assert!(given.contains(command), "{found_check:?}");
+        let check = check(id, |record| change(&mut record.readings));
+        assert_eq!(check.status, *expected, "{check:?}");
+        assert!(check.remedy.is_some(), "{check:?}");
+        let suggested = check.command.as_deref().unwrap_or_default();
+        assert!(suggested.contains(command), "{check:?}");
     }
 }
 
@@ -406,9 +406,9 @@ fn a_ceiling_names_its_limit_and_what_comes_near_it() {
             generator_ceiling.failed = failed;
         })
     };
-    let found_check = with(0.95, 0.5, 0);
-    assert!(found_check.message.contains("the thread was the limit"));
-    assert!(found_check.remedy.unwrap().contains("above 70000/s"));
+    let busy = with(0.95, 0.5, 0);
+    assert!(busy.message.contains("the thread was the limit"));
+    assert!(busy.remedy.unwrap().contains("above 70000/s"));
     assert!(
         with(0.95, 0.96, 0)
             .message
@@ -439,7 +439,7 @@ fn a_refused_comparison_stops() {
 fn others_that_had_the_processors_limit() {
     // Method: each share on both sides of what is reported in a study too.
     let at = |id: &str, share: f64| {
-        let found_check = check(id, |record| {
+        let check = check(id, |record| {
             let foreign_cpu = record.elsewhere.as_mut().expect("it was measured");
             (foreign_cpu.steal, foreign_cpu.foreign) = (Some(share), Some(share));
             record
@@ -448,7 +448,7 @@ fn others_that_had_the_processors_limit() {
                 .expect("it was measured")
                 .generator_wait = Some(share);
         });
-        found_check.status
+        check.status
     };
     let table = [
         ("steal", 0.01),

@@ -159,11 +159,11 @@ fn what_subjects_say_is_compared_where_the_study_compares_them() {
         }
         change(&mut record);
         let conclusions = judge(&record);
-        let everything = conclusions
+        let comparisons = conclusions
             .comparisons
             .iter()
             .filter(|comparison| !comparison.load.is_empty());
-        let roles: Vec<Role> = everything.map(|comparison| comparison.role).collect();
+        let roles: Vec<Role> = comparisons.map(|comparison| comparison.role).collect();
         (roles, conclusions.server_time_differences.len())
     };
     let (roles, differences) = message(|record| {

@@ -98,8 +98,8 @@ impl Blocks {
 
     /// Two builds of a commit against two of its parent; of a commit as many as are requested.
     fn confirmation(&mut self, position: usize, builds: usize) -> Confirmation {
-        let mine = (0..builds).flat_map(|build| (0..builds).map(move |parent| (build, parent)));
-        let pairs: Vec<(usize, usize)> = mine.collect();
+        let pairs = (0..builds).flat_map(|build| (0..builds).map(move |parent| (build, parent)));
+        let pairs: Vec<(usize, usize)> = pairs.collect();
         let mut logs = vec![Vec::new(); pairs.len()];
         let subjects: Vec<(usize, usize)> = (0..builds)
             .flat_map(|build| [(position - 1, build), (position, build)])

@@ -275,23 +275,23 @@ fn world(comparisons: usize, seed: u64) -> World {
 
 /// Each subject's own spread, the baseline's first.
 fn scales(world: &mut World, comparisons: usize, spreads: Spreads) -> Vec<f64> {
-    let mine = |spread: f64| spread / 2.0_f64.sqrt();
-    let mut drawn = || mine(0.05 * 5.0_f64.powf(world.uniform()));
+    let scale = |spread: f64| spread / 2.0_f64.sqrt();
+    let mut drawn = || scale(0.05 * 5.0_f64.powf(world.uniform()));
     let subjects = 0..=comparisons;
     match spreads {
-        Spreads::Equal(spread) => subjects.map(|_| mine(spread)).collect(),
+        Spreads::Equal(spread) => subjects.map(|_| scale(spread)).collect(),
         Spreads::Drawn => subjects.map(|_| drawn()).collect(),
         Spreads::OneNoisy => subjects
-            .map(|subject| mine(if subject == comparisons { 0.25 } else { 0.05 }))
+            .map(|subject| scale(if subject == comparisons { 0.25 } else { 0.05 }))
             .collect(),
         Spreads::Half => subjects
-            .map(|subject| mine(if subject % 2 == 1 { 0.25 } else { 0.05 }))
+            .map(|subject| scale(if subject % 2 == 1 { 0.25 } else { 0.05 }))
             .collect(),
         Spreads::NoisyBaseline => subjects
-            .map(|subject| mine(if subject == 0 { 0.25 } else { 0.05 }))
+            .map(|subject| scale(if subject == 0 { 0.25 } else { 0.05 }))
             .collect(),
         Spreads::QuietBaseline => subjects
-            .map(|subject| if subject == 0 { mine(0.05) } else { drawn() })
+            .map(|subject| if subject == 0 { scale(0.05) } else { drawn() })
             .collect(),
     }
 }
@@ -308,8 +308,8 @@ fn blocks_of(world: &mut World, scales: &[f64], shape: Shape, beside: Beside) ->
         .map(|scale| (0..BLOCKS).map(|_| start(*scale)).collect())
         .collect();
     let log_ratios = |comparison: usize| {
-        let [own_count, baseline] = [comparison + 1, beside.baseline(comparison)];
-        let pairs = starts[own_count].iter().zip(&starts[baseline]);
+        let [subject, baseline] = [comparison + 1, beside.baseline(comparison)];
+        let pairs = starts[subject].iter().zip(&starts[baseline]);
         pairs.map(|(value, other)| value - other).collect()
     };
     (0..starts.len() - 1).map(log_ratios).collect()

@@ -230,15 +230,13 @@ fn crossing_study(study: &Study, seed: u64) -> Found {
             }
         }
     }
-    let found_crossings = crossings(&positions(&CONNECTIONS, &sweep), Confidence::COMPUTED)
+    let crossings = crossings(&positions(&CONNECTIONS, &sweep), Confidence::COMPUTED)
         .expect("a sweep of six blocks or more");
-    let holds = |it: &Crossing| {
-        it.low.is_some_and(|low| low <= CROSSING) && it.high.is_some_and(|high| CROSSING <= high)
+    let holds = |crossing: &Crossing| {
+        crossing.low.is_some_and(|low| low <= CROSSING)
+            && crossing.high.is_some_and(|high| CROSSING <= high)
     };
-    let certain: Vec<_> = found_crossings
-        .into_iter()
-        .filter(Crossing::is_certain)
-        .collect();
+    let certain: Vec<_> = crossings.into_iter().filter(Crossing::is_certain).collect();
     Found {
         holds: (!certain.is_empty()).then(|| certain.iter().any(holds)),
         blocks: sweep.iter().map(Vec::len).max().unwrap_or_default(),

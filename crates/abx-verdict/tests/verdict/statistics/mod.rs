@@ -168,16 +168,16 @@ fn pairs_behind_those_asked_for_add_no_false_directions() {
 /// Whether any pair is called faster or slower that is neither: those with the baseline,
 /// and all others, which stand behind them or are judged as if there were none.
 fn has_false_direction(study: &Study, asked: &[Vec<f64>], is_gated: bool) -> bool {
-    let mine = |family| {
-        let values: Vec<&[f64]> = asked.iter().map(Vec::as_slice).collect();
-        assess_together(&values, Margin::DEFAULT, family)
+    let assess = |family| {
+        let comparisons: Vec<&[f64]> = asked.iter().map(Vec::as_slice).collect();
+        assess_together(&comparisons, Margin::DEFAULT, family)
     };
     let gate = if is_gated {
         ClaimFamily::gate(5)
     } else {
         ClaimFamily::alone(5)
     };
-    let first: Vec<_> = mine(gate)
+    let first: Vec<_> = assess(gate)
         .into_iter()
         .map(|result| result.expect("ten blocks"))
         .collect();
@@ -206,8 +206,8 @@ fn has_false_direction(study: &Study, asked: &[Vec<f64>], is_gated: bool) -> boo
     let others: Vec<&[f64]> = others.iter().map(Vec::as_slice).collect();
     let others = assess_together(&others, Margin::DEFAULT, behind);
     let others = others.into_iter().map(|other| other.expect("ten blocks"));
-    let mut everything = first.into_iter().chain(others).zip(are_equal);
-    everything.any(|(assessment, is_equal)| is_equal && assessment.p_adjusted < 0.03)
+    let mut claims = first.into_iter().chain(others).zip(are_equal);
+    claims.any(|(assessment, is_equal)| is_equal && assessment.p_adjusted < 0.03)
 }
 
 #[test]

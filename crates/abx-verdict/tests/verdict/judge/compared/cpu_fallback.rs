@@ -52,19 +52,19 @@ fn two_that_the_generator_limits_are_compared_by_processor_time() {
     // Method: 54 and 60 ms for the same responses, so 0.9 times as much for each; and with
     // the same 60 ms, where no direction may show.
     let record = judged(both_limited(54_000));
-    let [this_compared] = &primary(&record)[..] else {
+    let [comparison] = &primary(&record)[..] else {
         panic!("{:?}", record.comparisons)
     };
     assert_eq!(
-        (this_compared.metric, this_compared.verdict),
+        (comparison.metric, comparison.verdict),
         (Metric::ServerCpu, Verdict::Less)
     );
     assert!(
-        (this_compared.ratio.unwrap() - 0.9).abs() < 0.001,
-        "{this_compared:?}"
+        (comparison.ratio.unwrap() - 0.9).abs() < 0.001,
+        "{comparison:?}"
     );
     assert!(
-        !this_compared.at_least,
+        !comparison.at_least,
         "the direction of a cost is not a bound"
     );
     let speed = record.comparisons.iter();
@@ -297,10 +297,10 @@ fn pairs_of_one_load_share_what_they_may_be_wrong_in() {
         .retain(|subject| ["a", "d"].contains(&subject.name.as_str()));
     let p = |record: Measured| {
         let record = judged(record);
-        let mut everything = record
+        let mut pairs = record
             .primary()
             .filter(|comparison| comparison.subject == "d");
-        let comparison = everything.next().expect("the pair");
+        let comparison = pairs.next().expect("the pair");
         assert_eq!(comparison.metric, Metric::Throughput);
         comparison.p_adjusted.expect("an interval")
     };

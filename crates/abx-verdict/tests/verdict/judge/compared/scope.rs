@@ -15,16 +15,16 @@ fn a_study_of_servers_that_abx_started_is_on_loopback_with_processors_of_its_own
     // Method: the usual pair on CPUs 0 and 1, whose cores the record holds, in three ways,
     // or does not hold; then both sides on one CPU.
     let mut record = pair();
-    let found_scope = scope(&record);
-    assert_eq!(found_scope.routes, [Route::Loopback]);
+    let loopback = scope(&record);
+    assert_eq!(loopback.routes, [Route::Loopback]);
     assert_eq!(
-        (found_scope.subject_cpus, found_scope.generator_cpus),
+        (loopback.subject_cpus, loopback.generator_cpus),
         (Some(1), 1)
     );
-    assert_eq!((found_scope.started, found_scope.left_running), (2, 0));
-    assert_eq!(found_scope.cpu_sharing, None);
+    assert_eq!((loopback.started, loopback.left_running), (2, 0));
+    assert_eq!(loopback.cpu_sharing, None);
     assert!(
-        serde_json::to_value(&found_scope)
+        serde_json::to_value(&loopback)
             .unwrap()
             .get("agents")
             .is_none()
@@ -93,8 +93,8 @@ fn a_route_is_what_the_record_says_of_it() {
         subject.connected_to = Some(there.to_owned());
     }
     record.machine.roles = here.into();
-    let found_scope = scope(&record);
-    assert_eq!(found_scope.routes, [Route::NotRecorded, Route::Loopback]);
+    let scope = scope(&record);
+    assert_eq!(scope.routes, [Route::NotRecorded, Route::Loopback]);
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn files_are_warm_or_cold_as_the_loads_say() {
     // Method: two loads, of which none, one and both drop files from memory.
     let mut record = two_loads();
     let files = |record: &Measured| {
-        let found_scope = scope(record);
-        (found_scope.warm_caches, found_scope.cold_files)
+        let scope = scope(record);
+        (scope.warm_caches, scope.cold_files)
     };
     assert_eq!(files(&record), (true, false));
     record.loads[0].settings.cold_cache = true;
@@ -206,9 +206,9 @@ fn load_from_agents_comes_over_the_network_unless_all_are_here() {
         let written: serde_json::Value = serde_json::from_str(&file).unwrap();
         let scope_written = &written["conclusions"]["scope"];
         assert_eq!(scope_written["agents"], are_here.len(), "{scope_written}");
-        let found_scope = scope(&record);
+        let scope = scope(&record);
         assert_eq!(
-            (found_scope.routes, found_scope.agents),
+            (scope.routes, scope.agents),
             (vec![expected], are_here.len()),
             "{url}"
         );

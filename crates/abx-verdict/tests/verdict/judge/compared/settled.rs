@@ -152,7 +152,7 @@ fn a_subject_that_has_left_keeps_what_its_blocks_say() {
             && [&*pair.subject, &*pair.baseline].contains(&"near")
     };
     assert_eq!(ranking.pairs.iter().find(pair).unwrap().blocks, 7);
-    let is_ready_time = |it: &&Comparison| it.metric == Metric::ReadyTime;
+    let is_ready_time = |pair: &&Comparison| pair.metric == Metric::ReadyTime;
     let ready = after.comparisons.iter().filter(is_ready_time);
     let blocks: Vec<usize> = ready.map(|comparison| comparison.blocks).collect();
     assert!(blocks.is_empty() || blocks.contains(&7), "{blocks:?}");

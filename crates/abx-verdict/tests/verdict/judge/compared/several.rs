@@ -39,19 +39,19 @@ fn texts(ranking: &Ranking) -> Vec<(&str, String, bool)> {
 fn places_are_what_certain_pairs_leave() {
     // Method: `c` is certainly above `a` and `b`, which are equal; `d` may be
     // anything from the first to the last.
-    let found_ranking = ranking(four());
-    assert_eq!(found_ranking.metric, Metric::Throughput);
+    let ranking = ranking(four());
+    assert_eq!(ranking.metric, Metric::Throughput);
     let expected = [
         ("c", "1-2".to_owned(), true),
         ("a", "2-4".to_owned(), false),
         ("b", "2-4".to_owned(), false),
         ("d", "1-4".to_owned(), true),
     ];
-    assert_eq!(texts(&found_ranking), expected);
-    assert_eq!(found_ranking.pairs.len(), 6);
+    assert_eq!(texts(&ranking), expected);
+    assert_eq!(ranking.pairs.len(), 6);
     // Three are requested, and three stand behind those.
     assert!(
-        found_ranking
+        ranking
             .pairs
             .iter()
             .all(|comparison| comparison.together == 3)
@@ -76,11 +76,8 @@ fn declared_pairs_are_compared_and_no_others_but_behind_them() {
     let record = judged(record);
     let pair = |comparison: &Comparison| [comparison.subject.clone(), comparison.baseline.clone()];
     let asked = [["c", "b"], ["a", "d"]].map(|pair| pair.map(str::to_owned));
-    for this_comparison in &record.comparisons {
-        assert!(
-            asked.contains(&pair(this_comparison)),
-            "{this_comparison:?}"
-        );
+    for comparison in &record.comparisons {
+        assert!(asked.contains(&pair(comparison)), "{comparison:?}");
     }
     let comparisons = primary(&record);
     assert_eq!(
@@ -232,24 +229,16 @@ fn who_is_void_has_no_place() {
         ];
         response(slice, &counts);
     }
-    let found_ranking = ranking(record);
-    assert_eq!(
-        (found_ranking.places.len(), found_ranking.pairs.len()),
-        (3, 3)
-    );
+    let ranking = ranking(record);
+    assert_eq!((ranking.places.len(), ranking.pairs.len()), (3, 3));
+    assert!(ranking.places.iter().all(|place| place.text() == "1-3"));
     assert!(
-        found_ranking
-            .places
-            .iter()
-            .all(|place| place.text() == "1-3")
-    );
-    assert!(
-        found_ranking
+        ranking
             .pairs
             .iter()
             .all(|comparison| comparison.verdict != Verdict::Invalid)
     );
-    assert_eq!(found_ranking.pairs[0].together, 2);
+    assert_eq!(ranking.pairs[0].together, 2);
 }
 
 #[test]
@@ -259,13 +248,10 @@ fn who_has_failed_is_in_no_pair_of_a_ranking() {
     for slice in all_slices(&mut record).filter(|slice| slice.subject == "d") {
         slice.stopped_responding = true;
     }
-    let found_ranking = ranking(record);
-    assert_eq!(
-        (found_ranking.places.len(), found_ranking.pairs.len()),
-        (3, 3)
-    );
+    let ranking = ranking(record);
+    assert_eq!((ranking.places.len(), ranking.pairs.len()), (3, 3));
     let is_of = |comparison: &Comparison| comparison.subject == "d" || comparison.baseline == "d";
-    assert!(!found_ranking.pairs.iter().any(is_of));
+    assert!(!ranking.pairs.iter().any(is_of));
 }
 
 #[test]
@@ -354,8 +340,8 @@ fn those_asked_for_first_leave_a_tenth_to_the_pairs_behind() {
         ("c", [9_300, 9_500, 8_900, 9_100, 8_900, 9_300, 9_000]),
     ];
     let adjusted = |names: &[&str]| -> Vec<f64> {
-        let mine = blocks.iter().filter(|(name, _)| names.contains(name));
-        let pairs: Vec<(&str, &[u64])> = mine.map(|(name, blocks)| (*name, &blocks[..])).collect();
+        let named = blocks.iter().filter(|(name, _)| names.contains(name));
+        let pairs: Vec<(&str, &[u64])> = named.map(|(name, blocks)| (*name, &blocks[..])).collect();
         let mut record = study(&pairs);
         record.settings.blocks = None;
         let comparisons = primary(&judged(record));
@@ -447,9 +433,9 @@ fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
         ];
         response(slice, &counts);
     }
-    let found_ranking = ranking(open);
+    let ranking = ranking(open);
     assert_eq!(
-        (found_ranking.metric, found_ranking.places.len()),
+        (ranking.metric, ranking.places.len()),
         (Metric::ResponseP99, 3)
     );
 }
@@ -481,18 +467,18 @@ fn a_pair_has_one_verdict_wherever_it_stands() {
 fn who_is_above_one_is_above_all_below_it() {
     // Method: `up` is certainly above the baseline and `down` below it, while their own
     // pair is so noisy that it is not certain by itself.
-    let found_ranking = ranking(study(&[
+    let ranking = ranking(study(&[
         ("old", &[OK; 7]),
         ("up", &[9_300, 9_900, 9_250, 9_950, 9_300, 9_900, 9_400]),
         ("down", &[8_700, 8_100, 8_750, 8_050, 8_700, 8_100, 8_600]),
         ("same", &[9_000, 9_010, 8_990, 9_000, 9_005, 8_995, 9_000]),
     ]));
-    let comparison = found_ranking
+    let comparison = ranking
         .pairs
         .iter()
         .find(|comparison| comparison.subject == "down" && comparison.baseline == "up");
     assert_eq!(comparison.unwrap().verdict, Verdict::Inconclusive);
-    let mut places = found_ranking
+    let mut places = ranking
         .places
         .iter()
         .map(|place| (&*place.subject, place.text()));

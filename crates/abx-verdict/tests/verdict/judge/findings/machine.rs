@@ -43,10 +43,10 @@ fn little_s_law_is_noted_above_3_percent_and_voids_20_percent_below() {
         (1_210, Some(Level::Note)),
     ];
     for (per_mille, expected) in table {
-        let found_level = level(FindingId::LittleLaw, |slice| {
+        let actual = level(FindingId::LittleLaw, |slice| {
             slice.response_ns_sum = COUNTED_NS * per_mille / 100;
         });
-        assert_eq!(found_level, expected, "{per_mille}");
+        assert_eq!(actual, expected, "{per_mille}");
     }
 }
 
@@ -134,11 +134,11 @@ fn little_s_law_is_not_checked_where_it_says_nothing() {
         (vec![(Outcome::Ok, 100), (Outcome::Reset, 1)], None),
     ];
     for (counts, expected) in table {
-        let found_level = level(FindingId::LittleLaw, |slice| {
+        let actual = level(FindingId::LittleLaw, |slice| {
             response(slice, &counts);
             slice.response_ns_sum /= 2;
         });
-        assert_eq!(found_level, expected, "{counts:?}");
+        assert_eq!(actual, expected, "{counts:?}");
     }
     let mut record = pair();
     all_slices(&mut record).for_each(|slice| slice.response_ns_sum /= 2);
@@ -208,8 +208,8 @@ fn work_of_others_is_noted_beyond_its_limit() {
     ];
     for (id, limit, change) in table {
         for (tenths, expected) in [(limit, None), (limit + 1, Some(Level::Note))] {
-            let found_level = level(&id, |slice| change(slice, tenths * MS / 10));
-            assert_eq!(found_level, expected, "{id} at {tenths}");
+            let actual = level(&id, |slice| change(slice, tenths * MS / 10));
+            assert_eq!(actual, expected, "{id} at {tenths}");
         }
         let mut record = pair();
         all_slices(&mut record).for_each(|slice| change(slice, limit * MS));

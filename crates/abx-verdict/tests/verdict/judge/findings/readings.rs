@@ -22,14 +22,14 @@ fn found(side: impl Fn(&mut SubjectReadings), slice: impl FnMut(&mut SliceRecord
     let mut record = pair();
     sides(&mut record, "new").for_each(side);
     each_slice(&mut record, "new", slice);
-    let this_compared = compared(record);
-    let has_bound = this_compared
+    let compared = compared(record);
+    let has_bound = compared
         .findings
         .iter()
         .any(|finding| finding.level == Level::Bound);
-    assert_eq!(this_compared.at_least, has_bound, "{this_compared:?}");
-    assert_eq!(this_compared.verdict, Verdict::Faster);
-    this_compared.findings
+    assert_eq!(compared.at_least, has_bound, "{compared:?}");
+    assert_eq!(compared.verdict, Verdict::Faster);
+    compared.findings
 }
 
 /// The same after a change of what the machine counted in each block.
@@ -73,8 +73,8 @@ fn connections_turned_away_under_load_bound_from_one_in_a_thousand() {
                 |side| change(side, count),
                 |slice| slice.connects = connects,
             );
-            let (id, found_level, message) = only(&findings).unwrap();
-            assert_eq!((id, found_level), (FindingId::ListenOverflows, level));
+            let (id, actual, message) = only(&findings).unwrap();
+            assert_eq!((id, actual), (FindingId::ListenOverflows, level));
             assert!(message.contains(&format!("{} connections", 6 * count)));
         }
     }
@@ -101,10 +101,10 @@ fn a_full_queue_is_a_subjects_own_or_nobodys() {
     // Method: what the machine counted beside what the subject's own listeners did; where
     // those could not be read, as many as ten connections of a block can bring about, each
     // up to ten times, and one more.
-    let mine = |own_count, total| {
+    let message_of = |own_drops, total| {
         let findings = found(
             |side| {
-                side.own_listen_drops = own_count;
+                side.own_listen_drops = own_drops;
                 side.listen_overflows = Some(total);
             },
             |slice| slice.connects = 0,
@@ -115,18 +115,18 @@ fn a_full_queue_is_a_subjects_own_or_nobodys() {
             message
         })
     };
-    assert_eq!(mine(Some(0), 957), None);
-    let message = mine(Some(3), 957).unwrap();
+    assert_eq!(message_of(Some(0), 957), None);
+    let message = message_of(Some(3), 957).unwrap();
     assert!(message.contains("18 connections") && message.contains("its listen queue"));
-    assert!(mine(None, 100).unwrap().contains("600 connections"));
-    assert_eq!(mine(None, 101), None);
+    assert!(message_of(None, 100).unwrap().contains("600 connections"));
+    assert_eq!(message_of(None, 101), None);
 }
 
 #[test]
 fn late_packets_of_connections_that_are_gone_turn_nobody_away() {
     // Method: a listener's socket that counts 5,000 drops in each block, while the machine
     // counts none, some or more connections that were turned away.
-    let mine = |machine: u64| {
+    let message_of = |machine: u64| {
         let findings = found(
             |side| {
                 side.own_listen_drops = Some(5_000);
@@ -136,9 +136,9 @@ fn late_packets_of_connections_that_are_gone_turn_nobody_away() {
         );
         only(&findings).map(|(_, _, message)| message.to_owned())
     };
-    assert_eq!(mine(0), None);
-    assert!(mine(2).unwrap().contains("12 connections"));
-    assert!(mine(9_000).unwrap().contains("30000 connections"));
+    assert_eq!(message_of(0), None);
+    assert!(message_of(2).unwrap().contains("12 connections"));
+    assert!(message_of(9_000).unwrap().contains("30000 connections"));
 }
 
 #[test]
@@ -334,9 +334,9 @@ fn the_cause_of_waiting_for_a_cpu_is_one_finding_per_load() {
         ([60, 60], 0, "does not know", "fewer threads"),
     ];
     for (busiest_ms, others_ms, cause, remedy) in cases {
-        let found_findings = findings(busiest_ms, others_ms);
-        let [both] = &found_findings[..] else {
-            panic!("{found_findings:?}")
+        let findings = findings(busiest_ms, others_ms);
+        let [both] = &findings[..] else {
+            panic!("{findings:?}")
         };
         assert_eq!(both.subject, None);
         let whom = "while new (50 % of the time) and old (50 %) were loaded";
@@ -344,9 +344,9 @@ fn the_cause_of_waiting_for_a_cpu_is_one_finding_per_load() {
         assert!(both.message.contains(cause), "{cause}: {both:?}");
         assert!(both.remedy.contains(remedy), "{remedy}: {both:?}");
     }
-    let found_findings = findings([20, 60], 0);
-    let [several, single] = &found_findings[..] else {
-        panic!("{found_findings:?}")
+    let mixed = findings([20, 60], 0);
+    let [several, single] = &mixed[..] else {
+        panic!("{mixed:?}")
     };
     assert_eq!(several.subject.as_deref(), Some("new"));
     assert!(several.message.contains("its own threads"), "{several:?}");
@@ -365,8 +365,8 @@ fn a_limit_of_processor_time_bounds_above_one_percent() {
             host_counters.throttled = Some(1);
             host_counters.throttled_us = Some(time_us);
         });
-        let (id, found_level, message) = only(&findings).unwrap();
-        assert_eq!((id, found_level), (FindingId::Throttled, level));
+        let (id, actual, message) = only(&findings).unwrap();
+        assert_eq!((id, actual), (FindingId::Throttled, level));
         assert!(message.contains("6 times"), "{message}");
     }
 }
@@ -484,8 +484,8 @@ fn a_ceiling_is_one_where_the_generator_was_at_its_limit() {
         (0.5 / 0.71, true, 0.89, false),
     ];
     for (times, is_encrypted, busy, expected) in cases {
-        let found_near = near(times, is_encrypted, busy);
-        assert_eq!(found_near, expected, "{times} {is_encrypted} {busy}");
+        let near = near(times, is_encrypted, busy);
+        assert_eq!(near, expected, "{times} {is_encrypted} {busy}");
     }
 }
 
@@ -504,11 +504,11 @@ fn a_summary_tells_switches_memory_and_bytes() {
         side.pss_bytes = Some(1_000 + index);
     }
     let summary = |record: &Measured| judged(record.clone()).summaries[1].clone();
-    let found_summary = summary(&record);
-    assert_eq!(found_summary.subject, "new");
-    assert_eq!(found_summary.server_switches_per_request, Some(2.0));
-    assert_eq!(found_summary.bytes_per_request, Some(170.0));
-    assert_eq!(found_summary.pss_bytes, Some(1_003));
+    let described = summary(&record);
+    assert_eq!(described.subject, "new");
+    assert_eq!(described.server_switches_per_request, Some(2.0));
+    assert_eq!(described.bytes_per_request, Some(170.0));
+    assert_eq!(described.pss_bytes, Some(1_003));
     all_slices(&mut record).nth(1).unwrap().server_switches = None;
     assert_eq!(summary(&record).server_switches_per_request, None);
 }

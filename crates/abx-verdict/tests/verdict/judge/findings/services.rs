@@ -9,15 +9,15 @@ use abx_fixtures::{
 
 /// Sets how busy a subject and the service `db` were in the subject's slices, in percent
 /// of their one processor, and how busy the service's busiest thread was.
-fn busy(record: &mut Measured, subject: &str, [own_count, service, thread]: [u64; 3]) {
+fn busy(record: &mut Measured, subject: &str, [server, service, thread]: [u64; 3]) {
     each_slice(record, subject, |slice| {
-        slice.server_cpu_ns = Some(own_count * MS);
+        slice.server_cpu_ns = Some(server * MS);
         slice.services_cpu_ns = vec![Some(service * MS)];
         slice.services_thread_ns = vec![Some(thread * MS)];
-        slice.busy_ns = Some((own_count + service + 50) * MS);
+        slice.busy_ns = Some((server + service + 50) * MS);
     });
     sides(record, subject)
-        .for_each(|side| side.busiest_thread_ns = Some(own_count * MS * ROUNDS as u64));
+        .for_each(|side| side.busiest_thread_ns = Some(server * MS * ROUNDS as u64));
 }
 
 /// `new` (10 % faster) and `old` with how busy each and the service were.

@@ -118,12 +118,12 @@ fn two_subjects_that_did_not_keep_up_are_compared_as_they_are() {
     let mut record = open_pair();
     leave_unsent(&mut record, "old", OK / 5);
     leave_unsent(&mut record, "new", 2 * OK / 5);
-    let this_compared = compared(record);
+    let compared = compared(record);
     assert_eq!(
-        (this_compared.verdict, this_compared.at_least),
+        (compared.verdict, compared.at_least),
         (Verdict::Slower, false)
     );
-    assert_close(this_compared.ratio.unwrap(), 0.75);
+    assert_close(compared.ratio.unwrap(), 0.75);
 }
 
 #[test]

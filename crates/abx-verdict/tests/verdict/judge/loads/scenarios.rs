@@ -71,16 +71,16 @@ fn who_pauses_is_judged_by_session_time_and_who_does_not_by_sessions() {
     );
     assert_eq!(role(&without, Metric::ResponseP50), Some(Role::Exploratory));
     let with = judged(shop(true, 300));
-    let [this_compared] = &primary(&with)[..] else {
+    let [comparison] = &primary(&with)[..] else {
         panic!("{with:?}")
     };
     assert_eq!(
-        (this_compared.metric, this_compared.verdict),
+        (comparison.metric, comparison.verdict),
         (Metric::ResponseP50, Verdict::Faster)
     );
     assert!(
-        (this_compared.ratio.unwrap() - 0.8).abs() < 0.01,
-        "{this_compared:?}"
+        (comparison.ratio.unwrap() - 0.8).abs() < 0.01,
+        "{comparison:?}"
     );
     assert_eq!(role(&with, Metric::Throughput), Some(Role::Exploratory));
 }
@@ -157,12 +157,12 @@ fn each_step_is_compared_by_its_own_times() {
     ]
     .map(|(name, metric, verdict)| (name.to_owned(), metric, verdict));
     assert_eq!(comparisons.iter().map(of).collect::<Vec<_>>(), expected);
-    for (this_comparison, ratio) in comparisons.iter().zip([0.5, 0.5, 1.5, 1.5]) {
+    for (comparison, ratio) in comparisons.iter().zip([0.5, 0.5, 1.5, 1.5]) {
         assert!(
-            (this_comparison.ratio.unwrap() - ratio).abs() < 0.01,
-            "{this_comparison:?}"
+            (comparison.ratio.unwrap() - ratio).abs() < 0.01,
+            "{comparison:?}"
         );
-        assert_eq!(this_comparison.role, Role::Exploratory);
+        assert_eq!(comparison.role, Role::Exploratory);
     }
     let few = of_steps(shop(false, 200)).into_iter();
     let few: Vec<Metric> = few.map(|comparison| comparison.metric).collect();
