@@ -136,6 +136,13 @@ pub fn turn_ns(throughput_per_s: f64, in_flight: u64) -> f64 {
     1e9 * in_flight as f64 / throughput_per_s.max(1e-3)
 }
 
+/// The mean response time of completed requests; 0 if there are none.
+fn mean_response_ns(slices: &[SliceRecord]) -> u64 {
+    let sum_ns: u64 = slices.iter().map(|slice| slice.response_ns_sum).sum();
+    let completed = slices.iter().map(|slice| slice.outcomes.completed());
+    sum_ns.checked_div(completed.sum()).unwrap_or_default()
+}
+
 struct Exploration<'a, 'b> {
     running: &'a mut RunningSubjects<'b>,
     subject: usize,
@@ -189,6 +196,11 @@ impl Exploration<'_, '_> {
         let background_cpu: Option<Vec<f64>> = background_cpu.into_iter().collect();
         Ok(PilotSubject {
             throughput_per_s: throughput(&slices, connections),
+            response_ns: if self.is_closed() {
+                0
+            } else {
+                mean_response_ns(&slices)
+            },
             warm_up_ns: warm_up.map_or(0, |warm_up| warm_up.bins as u64 * series.bin_ns),
             settled: warm_up.is_some_and(|warm_up| warm_up.is_settled),
             background_cpu: background_cpu.map(|values| mean(&values)),

@@ -34,6 +34,8 @@ const REPLAYED: &str = "each replays the log from its beginning";
 const TRIAL_MAX_NS: u64 = 60_000_000_000;
 /// A slice holds this many response times of the slowest subject.
 pub const TURNS: f64 = 5.0;
+/// A slice need not hold more requests of a schedule than this: a block of it has a p90.
+const SCHEDULED_REQUESTS: f64 = 1_200.0;
 /// How long one subject is loaded in one block, over all rounds.
 const BLOCK_NS: u64 = 1_500_000_000;
 pub const ROUNDS_MIN: u64 = 2;
@@ -94,8 +96,28 @@ pub fn pilot(
 /// The shortest slice that holds enough responses of the slowest subject.
 pub fn needed_ns(subjects: &BTreeMap<String, PilotSubject>, in_flight: u64) -> u64 {
     let responding = subjects.values().filter(|subject| subject.failed.is_none());
-    let turns = responding.map(|subject| turn_ns(subject.throughput_per_s, in_flight));
+    let turns = responding.map(|subject| subject_turn_ns(subject, in_flight));
     (TURNS * turns.fold(0.0, f64::max)) as u64
+}
+
+/// The response time of a subject for which slices have room. With a schedule, connections may be
+/// idle between requests, so that Little's law gives an upper bound only.
+fn subject_turn_ns(subject: &PilotSubject, in_flight: u64) -> f64 {
+    let turn_ns = turn_ns(subject.throughput_per_s, in_flight);
+    if subject.response_ns == 0 {
+        return turn_ns;
+    }
+    let scheduled_ns = 1e9 * SCHEDULED_REQUESTS / TURNS / subject.throughput_per_s.max(1e-3);
+    turn_ns.min(scheduled_ns).max(subject.response_ns as f64)
+}
+
+/// Why a slice is long: responses take so long, or requests are due so rarely.
+fn slowness(name: &str, subject: &PilotSubject, turn_ns: f64) -> String {
+    if (1..turn_ns as u64).contains(&subject.response_ns) {
+        let rate = subject.throughput_per_s;
+        return format!("{name} gets only {rate:.0} requests per second");
+    }
+    format!("{name} takes {:.0} ms per response", turn_ns / 1e6)
 }
 
 /// Rounds of slices that load each subject for the usual time of a block.
@@ -165,12 +187,15 @@ fn plan_blocks(
     subjects: BTreeMap<String, PilotSubject>,
     trials_because: Option<String>,
 ) -> PilotRecord {
-    let longest_turn = subjects
+    let slowest = subjects
         .iter()
-        .filter(|(_, pilot_subject)| pilot_subject.failed.is_none())
-        .map(|(name, pilot_subject)| (turn_ns(pilot_subject.throughput_per_s, in_flight), name))
-        .max_by(|(turn, _), (other, _)| turn.total_cmp(other));
-    let (turn, slowest) = longest_turn.map_or((0.0, ""), |(turn, name)| (turn, name.as_str()));
+        .filter(|(_, subject)| subject.failed.is_none())
+        .map(|(name, subject)| (subject_turn_ns(subject, in_flight), name, subject))
+        .max_by(|(turn, ..), (other, ..)| turn.total_cmp(other));
+    let turn = slowest.map_or(0.0, |(turn, ..)| turn);
+    let why_slow = slowest
+        .map(|(turn, name, subject)| slowness(name, subject, turn))
+        .unwrap_or_default();
     let needed_ns = needed_ns(&subjects, in_flight);
     let needed_ns = match least.users {
         Some(Pauses::Some) => {
@@ -186,13 +211,12 @@ fn plan_blocks(
 
     let is_slow = needed_ns > least.ns;
     let is_too_slow = needed_ns > SLICE_MAX_NS;
-    let takes = format!("{slowest} takes {:.0} ms per response", turn / 1e6);
     let of_users = least.users.map(|_| OF_USERS.to_owned());
     let replayed = least.is_replay.then(|| REPLAYED.to_owned());
     let interleave_reason = trials_because
         .or(replayed)
         .or(of_users)
-        .or(is_too_slow.then(|| takes.clone()));
+        .or(is_too_slow.then(|| why_slow.clone()));
     let interleave = match interleave_reason {
         Some(_) => Interleave::Trials,
         None => study.interleave,
@@ -207,7 +231,7 @@ fn plan_blocks(
             Some(format!("{name} works on after its slices")),
         ),
         (None, Interleave::Slices, None) => {
-            let why = is_slow.then_some(takes).or(least.why.map(str::to_owned));
+            let why = is_slow.then_some(why_slow).or(least.why.map(str::to_owned));
             (least.ns.max(needed_ns), why)
         }
     };
@@ -306,6 +330,37 @@ mod tests {
         let record = plan_blocks(&study(None), 50, least, BTreeMap::new(), None);
         assert_eq!((record.slice_ns, record.rounds), (SLICE_OPEN_NS, 2));
         assert_eq!(record.slice_reason.as_deref(), Some("queues"));
+    }
+
+    #[test]
+    fn idle_connections_of_a_schedule_do_not_lengthen_slices() {
+        // Method: 500 requests/s over 5,000 connections, of a subject that takes 1 ms, and of one
+        // that takes 3 s; and 2 requests/s over 50 connections.
+        let of = |rate, in_flight, response_ns| {
+            let least = ShortestSlice {
+                ns: SLICE_OPEN_NS,
+                why: Some("queues"),
+                is_replay: false,
+                users: None,
+            };
+            let subject = PilotSubject {
+                throughput_per_s: rate,
+                response_ns,
+                ..PilotSubject::default()
+            };
+            let subjects = BTreeMap::from([("a".to_owned(), subject)]);
+            plan_blocks(&study(None), in_flight, least, subjects, None)
+        };
+        let quick = of(500.0, 5_000, 1_000_000);
+        assert_eq!((quick.slice_ns, quick.rounds), (2_400_000_000, 2));
+        let reason = quick.slice_reason.unwrap();
+        assert_eq!(reason, "a gets only 500 requests per second");
+        let slow = of(500.0, 5_000, 3_000_000_000);
+        let reason = slow.interleave_reason.unwrap();
+        assert_eq!(reason, "a takes 3000 ms per response");
+        assert_eq!(slow.slice_ns, 15_000_000_000);
+        let rare = of(2.0, 50, 1_000_000);
+        assert_eq!(rare.slice_ns, TRIAL_MAX_NS);
     }
 
     #[test]

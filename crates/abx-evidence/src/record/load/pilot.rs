@@ -48,6 +48,10 @@ pub struct PilotRecord {
 pub struct PilotSubject {
     /// Its throughput in requests per second.
     pub throughput_per_s: f64,
+    /// Its mean response time if requests are due by a schedule. 0 in a closed loop, where it
+    /// follows from the throughput, or if no request was completed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub response_ns: u64,
     /// The warm-up that it needed.
     pub warm_up_ns: u64,
     /// Whether its throughput had settled within the pilot.
