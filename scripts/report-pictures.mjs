@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Draws the pictures of docs/images anew, from records in studies/. Needs chromium.
+// Draws the pictures in docs/images from records in studies/. Needs chromium.
 //
 //   scripts/report-pictures.mjs ABX
 
@@ -11,7 +11,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { start } from "../crates/abx/tests/browser/chromium.mjs";
 
-// Which study, from which heading on, and as large as this.
+// Each picture shows the page of a study, from the heading `from`. Width and height are in pixels.
 const PICTURES = [
   { file: "report.png", study: "event-servers", scheme: "light", width: 1280, height: 1020 },
   {
@@ -30,10 +30,10 @@ if (!abx) {
   process.exit(2);
 }
 
-const report = (study, ...words) => {
+const report = (study, ...flags) => {
   const record = join(root, "studies", study, "record.json.zst");
-  const { status } = spawnSync(abx, ["report", record, ...words]);
-  // 3: some of its comparisons are invalid.
+  const { status } = spawnSync(abx, ["report", record, ...flags]);
+  // 3: some comparisons have no result.
   if (status !== 0 && status !== 3) throw new Error(`${abx} cannot report ${record}`);
 };
 const images = join(root, "docs", "images");
@@ -47,10 +47,10 @@ try {
     const tab = await browser.tab(width, height);
     await tab.media("screen", scheme);
     await tab.open(pathToFileURL(page).href);
-    // The sections from there on are folded.
+    // The sections below the first screen are folded.
     if (from) await tab.value("document.querySelectorAll('details.section').forEach((part) => { part.open = true; })");
-    const above = `document.getElementById(${JSON.stringify(from ?? "")})?.getBoundingClientRect().top`;
-    const y = Math.max(0, ((await tab.value(above)) ?? 0) - 40);
+    const top = `document.getElementById(${JSON.stringify(from ?? "")})?.getBoundingClientRect().top`;
+    const y = Math.max(0, ((await tab.value(top)) ?? 0) - 40);
     const clip = { x: 0, y, width, height, scale: 1 };
     const picture = await tab.send("Page.captureScreenshot", { clip, captureBeyondViewport: true });
     writeFileSync(join(images, file), Buffer.from(picture.data, "base64"));

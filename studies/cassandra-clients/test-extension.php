@@ -1,16 +1,16 @@
 <?php
-/* Tests of either extension: `php -n -d extension=.../NAME.so test-extension.php NAME PORT
- * CALLS`, with a filled node at 127.0.0.1:PORT. CALLS is how often it reads to see whether
- * memory grows. When it prints `restart`, a new node has to be there before it gets a line. */
+/* Tests either extension: `php -n -d extension=.../NAME.so test-extension.php NAME PORT CALLS`, with a
+ * filled node at 127.0.0.1:PORT. It reads CALLS times to see whether memory grows. When it prints
+ * `restart`, start a new node, then write a line to standard input. */
 declare(strict_types=1);
 
 const HOST = '127.0.0.1';
 
-/** The key of no row. */
+/** A key without a row. */
 const NOBODY = 'nobody';
 
-/** What differs: the word by which a node names what a table without super columns has not,
- * and a table that the extension can read no rows of. */
+/** Differences of the extensions: the node's word for the part that a table without super columns
+ * lacks, and a table whose rows the extension cannot read. */
 const OF_EACH = [
     'kassandra' => ['not_there' => 'standard', 'foreign' => null],
     'cql' => ['not_there' => 'column2', 'foreign' => ['system', 'local', 'local']],
@@ -22,7 +22,7 @@ $calls = (int) $calls;
 $rows = require __DIR__ . '/pages/rows.php';
 ['not_there' => $not_there, 'foreign' => $foreign] = OF_EACH[$name];
 
-/** What was warned of since this was read last. */
+/** Returns the warnings since the last call. */
 function warnings(?string $new = null): array
 {
     static $all = [];
@@ -46,7 +46,7 @@ function check(string $what, bool $holds): void
     echo "ok: $what\n";
 }
 
-/** It must answer false, and warn once, with all of these words. */
+/** The call must return false and warn once, with all of these words. */
 function check_warning(string $what, callable $call, string ...$words): void
 {
     $answer = $call();
@@ -60,7 +60,7 @@ function check_warning(string $what, callable $call, string ...$words): void
     echo "ok: $what: $said[0]\n";
 }
 
-/** It must throw that a value is wrong, with these words. */
+/** The call must throw a value error with these words. */
 function check_value(string $what, callable $call, string $words): void
 {
     try {
@@ -76,8 +76,8 @@ function port_of($listener): int
     return (int) explode(':', stream_socket_get_name($listener, false))[1];
 }
 
-/** A process between us and the node. When somebody asks for NOBODY it passes on so many
- * bytes of the answer, and dies; of none, it does not even ask. Answers its port. */
+/** Starts a proxy of the node and returns its port. When a client requests NOBODY, the proxy passes on
+ * $answered bytes of the response and dies. If that is 0, it does not even pass on the request. */
 function dying_node(int $port, int $answered): int
 {
     $listener = stream_socket_server('tcp://' . HOST . ':0');
@@ -111,7 +111,7 @@ function dying_node(int $port, int $answered): int
     }
 }
 
-/** Runs it in a fork, and waits for its end: whether it answered true. */
+/** Runs the work in a fork, waits for its end, and returns whether the work returned true. */
 function in_fork(callable $work): bool
 {
     $child = pcntl_fork();
@@ -131,7 +131,7 @@ $connect = fn (): bool => $connect_to(HOST, $port);
 $read = fn (): array|false => $get_row('clients', 'standard', NOBODY);
 $is_right = fn (): bool => $get_row('clients', 'standard', 'small') === $rows['small'];
 
-// Nobody to talk to.
+// No node.
 check('not connected at first', !$is_connected());
 check_warning('a row without a connection', $read, "{$name}_get_row()", 'not connected');
 check_warning('a host that is none', fn () => $connect_to('no..host', 1), "{$name}_connect()", 'no..host:1');
@@ -151,7 +151,7 @@ check('a row that is not there', $read() === []);
 check('a super column that is not there', $get_super_column('clients', 'super', 'small', 'none') === []);
 check_value('a consistency that is none', fn () => $get_row('clients', 'standard', 'small', 77), strtoupper($name) . '_QUORUM');
 
-// What is refused. The connection goes on.
+// Refusals, after which the connection stays open.
 check_warning('a keyspace that is not there', fn () => $get_row('nowhere', 'standard', 'small'), 'refuses', 'nowhere');
 check_warning('a family that is not there', fn () => $get_row('clients', 'nowhere', 'small'), 'refuses', 'nowhere');
 check_warning(
@@ -165,7 +165,7 @@ if ($foreign !== null) {
 }
 check('after refusals', $is_connected() && $is_right());
 
-// A fork leaves its parent the connection, whether it uses its own or none.
+// A fork does not disturb its parent's connection, whether it opens its own or none.
 check('a fork is not connected', in_fork(fn () => !$is_connected()));
 check('after a fork', $is_connected() && $is_right());
 check('a fork connects', in_fork(fn () => $connect() && $is_right()));
@@ -176,7 +176,7 @@ check('a fork disconnects', in_fork(function () use ($disconnect): bool {
 }));
 check('after forks', $is_connected() && $is_right());
 
-// The node is gone in mid-request: before its answer, and within it; and after it.
+// The node dies before its response, during it, and after it.
 foreach (['before its answer' => 0, 'in its answer' => 7, 'after its answer' => 65_536] as $when => $answered) {
     $dying = dying_node($port, $answered);
     check("a node that dies $when", $connect_to(HOST, $dying) && $is_connected());
@@ -187,7 +187,7 @@ foreach (['before its answer' => 0, 'in its answer' => 7, 'after its answer' => 
     check('not connected after that', !$is_connected());
 }
 
-// As often as it takes to see a leak: of a byte for each call, or of a connection.
+// Enough calls to see a leak of a byte per call, or of a connection.
 check('connected again', $connect() && $is_right());
 $resident = fn (): int => (int) explode(' ', file_get_contents('/proc/self/statm'))[1] * 4096;
 $one_round = function (int $calls) use ($get_row, $get_super_column): void {
@@ -215,7 +215,7 @@ $disconnect();
 check('no descriptor is left', count(scandir('/proc/self/fd')) < 20);
 check('no thread is left', count(scandir('/proc/self/task')) === 3);
 
-// A node that was started again.
+// A restarted node.
 check('connected before the restart', $connect());
 echo "restart\n";
 fgets(STDIN);

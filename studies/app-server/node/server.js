@@ -1,5 +1,5 @@
-// The blog by node's `cluster`: a supervisor, and processes that each run one event loop.
-// Words: the port, the number of processes, the database's file, entries of a new one.
+// The blog on node's `cluster`: a supervisor, and processes with one event loop each.
+// Usage: node server.js PORT PROCESSES DATABASE-FILE ENTRIES. A new database gets ENTRIES entries.
 'use strict';
 const cluster = require('node:cluster');
 const fs = require('node:fs');
@@ -59,7 +59,7 @@ function entries(query) {
 }
 
 async function serve() {
-  // SQLite in WebAssembly: the file is read once, and asked in memory.
+  // SQLite in WebAssembly reads the file once and runs queries in memory.
   const database = new (await openLibrary()).Database(fs.readFileSync(file));
   const query = database.prepare('SELECT id, title, body FROM blog ORDER BY id');
   const actions = { 'blog/index': () => page(entries(query)) };

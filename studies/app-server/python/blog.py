@@ -1,6 +1,6 @@
-"""The blog: a page from SQLite by the interface that Python's web servers share (WSGI).
+"""The blog: a page from SQLite, as a WSGI application.
 
-BLOG_DATABASE names the file, and BLOG_ROWS how many entries a new one has."""
+BLOG_DATABASE is the database file, and BLOG_ROWS the number of entries of a new one."""
 
 import html
 import os
@@ -21,12 +21,12 @@ def template(name):
 ROW = string.Template(template("row.html"))
 PAGE = string.Template(template("index.html").rstrip())
 
-# A thread has its own connection.
+# Each thread has its own connection.
 threads = threading.local()
 
 
 def create():
-    """Whoever comes first creates it; the other processes wait for that."""
+    """Creates the database. The first process does so, and the others wait."""
     with sqlite3.connect(DATABASE, timeout=30, isolation_level=None) as database:
         database.execute("BEGIN IMMEDIATE")
         if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'blog'").fetchone():

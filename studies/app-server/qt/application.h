@@ -1,5 +1,4 @@
-// From a request to its controller: `/Blog/index/` is the action `index` of the
-// controller `blog`.
+// Routes requests to controllers: `/Blog/index/` is the action `index` of the controller `blog`.
 #pragma once
 
 #include "database_pool.h"
@@ -10,7 +9,7 @@ class Application
 public:
     explicit Application(const QString &databaseFile) : databases(databaseFile) {}
 
-    // From any thread.
+    // Thread-safe.
     Answer answer(const Request &request);
 
 private:

@@ -9,8 +9,8 @@ struct BlogEntry {
     QString body;
 };
 
-// All entries, in their order.
+// Returns all entries in order of their ids.
 QList<BlogEntry> allEntries(const QSqlDatabase &database);
 
-// A database with this many entries, unless the file is there already.
+// Creates a database with this many entries, unless the file exists.
 void createBlog(const QString &file, int rows);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr qsizetype mostBytes = 1 << 20;
 
-// Appends all that is there; false when the other side has closed, or sends too much.
+// Appends all available bytes. Returns false if the client has closed or sends too much.
 bool readAll(Connection &connection)
 {
     char piece[4096];
@@ -33,7 +33,7 @@ bool readAll(Connection &connection)
     return false;
 }
 
-// False when the other side is gone, or takes nothing for ten seconds.
+// Returns false if the client is gone, or reads nothing for ten seconds.
 bool writeAll(int socket, const QByteArray &bytes)
 {
     qsizetype written = 0;
@@ -54,7 +54,7 @@ bool writeAll(int socket, const QByteArray &bytes)
     return true;
 }
 
-// Whether the connection stays open.
+// Returns whether the connection stays open.
 bool answerAll(Connection &connection, Application &application)
 {
     while (true) {

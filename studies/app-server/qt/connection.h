@@ -1,4 +1,4 @@
-// A connection, and what has arrived of a request.
+// A connection, and the bytes of a request that have arrived.
 #pragma once
 
 #include "qt.h"
@@ -16,6 +16,5 @@ struct Connection {
     QByteArray arrived;
 };
 
-// Answers the requests that have arrived; afterwards the connection is watched again,
-// or it is closed.
+// Responds to the requests that have arrived, then watches the connection again or closes it.
 void serve(Connection *connection, Application &application);

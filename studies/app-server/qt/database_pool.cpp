@@ -5,7 +5,7 @@ QSqlDatabase DatabasePool::take()
     QMutexLocker locker(&mutex);
     if (!idle.isEmpty()) {
         QSqlDatabase database = idle.takeLast();
-        // A driver belongs to the thread that uses it; one that belongs to none may be taken.
+        // A thread may only use a driver that it owns, and may only take one that no thread owns.
         database.driver()->moveToThread(QThread::currentThread());
         return database;
     }

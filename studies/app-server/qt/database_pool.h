@@ -8,7 +8,7 @@ class DatabasePool
 public:
     explicit DatabasePool(const QString &file) : file(file) {}
 
-    // A connection for as long as the lease lives.
+    // Holds a connection during its lifetime.
     class Lease
     {
     public:

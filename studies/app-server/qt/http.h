@@ -1,4 +1,4 @@
-// HTTP/1.0 and 1.1: bytes to requests, and answers to bytes.
+// HTTP/1.0 and 1.1: parses requests and serializes responses.
 #pragma once
 
 #include "qt.h"
@@ -17,7 +17,7 @@ struct Answer {
 
 enum class Arrival { Part, Whole, Wrong };
 
-// Takes the first request from what has arrived; its body is dropped.
+// Takes the first request from the bytes that have arrived, and drops its body.
 Arrival takeRequest(QByteArray &arrived, Request &request);
 
 QByteArray toBytes(const Answer &answer, const Request &request);

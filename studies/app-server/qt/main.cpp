@@ -1,6 +1,5 @@
-// An application server in the way of TreeFrog: a supervisor that listens, worker
-// processes that answer, and in each of them one of two modules. Start here, then
-// supervisor.cpp, watcher.cpp and application.cpp.
+// An application server like TreeFrog: a supervisor that listens, and worker processes that respond,
+// each with one of two modules. Start here, then read supervisor.cpp, watcher.cpp and application.cpp.
 #include <QCommandLineParser>
 #include <QCoreApplication>
 #include <sys/resource.h>
@@ -42,7 +41,7 @@ Options readOptions(const QCoreApplication &program)
     return options;
 }
 
-// A connection is a descriptor; the usual limit is 1,024.
+// Each connection needs a descriptor, and the usual limit is 1,024.
 void allowManyDescriptors()
 {
     rlimit limit{};

@@ -4,7 +4,7 @@
 
 namespace {
 
-// A thread is made for each request and is gone after the answer.
+// Starts a thread per request, which ends after the response.
 class ThreadModule : public Module
 {
 public:
@@ -12,7 +12,7 @@ public:
 
     void take(Connection *connection) override
     {
-        // Without a free one the process waits, and the other requests with it.
+        // If no thread is free, the process and all other requests wait.
         free.acquire();
         deleteEnded();
         QThread *thread = QThread::create([this, connection] { serve(connection, application); });
@@ -47,7 +47,7 @@ private:
     Application &application;
 };
 
-// The same threads take one request after another.
+// Lasting threads take one request after another.
 class EpollModule : public Module
 {
 public:

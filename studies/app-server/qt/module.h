@@ -1,4 +1,4 @@
-// Who answers: the only thing in which the two modules differ.
+// Decides which thread responds. The two modules differ in nothing else.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ class Module
 {
 public:
     virtual ~Module() = default;
-    // Takes a connection over which something has arrived.
+    // Takes a connection that is readable.
     virtual void take(Connection *connection) = 0;
 };
 

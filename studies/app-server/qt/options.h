@@ -1,4 +1,4 @@
-// How the application was started.
+// The options of the command line.
 #pragma once
 
 #include "qt.h"
@@ -10,6 +10,6 @@ struct Options {
     QString module;
     QString database;
     int rows = 0;
-    // The listening socket that a worker process was handed; none in the supervisor.
+    // The listening socket of a worker process; -1 in the supervisor.
     int listener = -1;
 };

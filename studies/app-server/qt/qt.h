@@ -1,4 +1,4 @@
-// What of Qt is used, compiled once.
+// The headers of Qt, precompiled.
 #ifndef QT_H
 #define QT_H
 

@@ -21,7 +21,7 @@ struct Worker {
     Clock::time_point dueAt;
 };
 
-// A worker that ended sooner than this is not started again before it is over.
+// A worker that ends sooner is started again only after this time.
 constexpr auto shortLife = std::chrono::seconds(1);
 
 [[noreturn]] void becomeWorker(const Options &options, int listener, pid_t supervisor)
@@ -29,7 +29,7 @@ constexpr auto shortLife = std::chrono::seconds(1);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    // Nobody would start it again.
+    // Workers end with the supervisor, because no process would start them again.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != supervisor) {
         _exit(0);

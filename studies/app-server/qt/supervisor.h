@@ -1,7 +1,7 @@
-// Listens, starts the worker processes and starts those again that end.
+// Listens, starts the worker processes, and restarts those that end.
 #pragma once
 
 #include "options.h"
 
-// Returns when it was told to stop and its workers have ended.
+// Returns after a signal to stop, when its workers have ended.
 int supervise(const Options &options);

@@ -12,14 +12,14 @@
 
 namespace {
 
-// Once: whoever it is handed to has it alone, until it is watched again.
+// One shot: only one thread has the connection until it is watched again.
 constexpr uint32_t onceReadable = EPOLLIN | EPOLLRDHUP | EPOLLONESHOT;
 
 void acceptOne(int listener, int epoll)
 {
     const int socket = accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket < 0) {
-        return; // Another process had it, or it is gone.
+        return; // Another process has accepted the connection, or the client is gone.
     }
     const int on = 1;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -38,7 +38,7 @@ void watch(int listener, Module &module)
 {
     const int epoll = epoll_create1(EPOLL_CLOEXEC);
     epoll_event event{};
-    // Exclusive: a new connection wakes one process, not all.
+    // Exclusive: a new connection wakes only one process.
     event.events = EPOLLIN | EPOLLEXCLUSIVE;
     event.data.ptr = nullptr;
     if (epoll < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, listener, &event) != 0) {
@@ -66,7 +66,7 @@ void watchAgain(Connection *connection)
     epoll_event event{};
     event.events = onceReadable;
     event.data.ptr = connection;
-    // SUBTLE: from here on another thread may have it, and even delete it.
+    // SUBTLE: from here on, another thread may use the connection, and even delete it.
     if (epoll_ctl(connection->epoll, EPOLL_CTL_MOD, connection->socket, &event) != 0) {
         delete connection;
     }

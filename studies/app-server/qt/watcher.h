@@ -1,4 +1,4 @@
-// Waits for connections and requests by epoll, and hands them to a module.
+// Waits for connections and requests with epoll, and hands them to a module.
 #pragma once
 
 class Module;
@@ -6,6 +6,6 @@ class Module;
 // Accepts connections at the listening socket; never returns.
 [[noreturn]] void watch(int listener, Module &module);
 
-// Waits again for what else comes over a connection.
+// Waits for the next bytes of a connection.
 struct Connection;
 void watchAgain(Connection *connection);

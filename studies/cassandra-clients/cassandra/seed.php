@@ -1,6 +1,6 @@
 <?php
-/* Fills a fresh node by Thrift: a keyspace, a standard and a super column family, and the
- * two rows in both. Then it reads them for a while, since Java compiles what it runs often. */
+/* Fills a new node over Thrift: a keyspace, a standard and a super column family, and the two rows in
+ * both. Then reads them for a while, because Java compiles code that runs often. */
 declare(strict_types=1);
 
 use cassandra\CfDef;

@@ -1,4 +1,4 @@
-/* What the clients use of Cassandra's Thrift interface. The numbers are the protocol's. */
+/* The part of Cassandra's Thrift interface that the clients use. The protocol sets the numbers. */
 namespace php cassandra
 namespace cpp cassandra
 

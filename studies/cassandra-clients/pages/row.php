@@ -1,6 +1,6 @@
 <?php
-/* The page: a row as a table, by the client that CLIENT names. Its markers say how long
- * it took to load the client and connect, to get the row, and to write the page. */
+/* The page shows a row as a table, with the client in CLIENT. Its markers time loading the client and
+ * connecting, getting the row, and writing the page. */
 declare(strict_types=1);
 
 $began = hrtime(true);

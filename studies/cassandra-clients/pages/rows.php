@@ -1,6 +1,6 @@
 <?php
-/* What the database holds: two rows, their columns in the order in which it gives them.
- * The super column family has them in one super column each. */
+/* The two rows of the database, with columns in the order of its responses. The super column family
+ * has each row in one super column. */
 declare(strict_types=1);
 
 return [

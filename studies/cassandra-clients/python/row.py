@@ -1,5 +1,5 @@
-"""The page as a WSGI application, by Cassandra's driver for Python over CQL. Each process
-has a session of its own, from its first page on."""
+"""The page as a WSGI application, with Cassandra's Python driver over CQL. Each process opens its own
+session for its first page."""
 
 import os
 import time
@@ -7,7 +7,7 @@ from html import escape
 from urllib.parse import parse_qs
 
 from cassandra.cluster import Cluster
-# Of the loops that the driver has, the one that it has with and without compiled parts.
+# The only event loop that the driver has both with and without compiled parts.
 from cassandra.io.asyncorereactor import AsyncoreConnection
 
 QUERIES = {

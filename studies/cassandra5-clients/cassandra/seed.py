@@ -1,6 +1,5 @@
-"""Fills a fresh node by CQL: a keyspace, a table of rows and one of rows with super columns,
-and the two rows in both. Then it reads them for a while, since Java compiles what it runs
-often."""
+"""Fills a new node over CQL: a keyspace, a table of rows, a table of rows with super columns, and the
+two rows in both. Then reads them for a while, because Java compiles code that runs often."""
 
 import json
 import os

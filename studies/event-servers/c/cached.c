@@ -1,5 +1,5 @@
-/* A cache of whole replies in memory, in front of epoll: a request's path is
- * looked up, and what is found goes out by one write. One page is in it. */
+/* A server on epoll with a cache of complete responses: it looks up a request's path, and sends the
+ * response with one write. The cache has one page. */
 #define _GNU_SOURCE
 #include "common.h"
 
@@ -10,7 +10,7 @@
 
 enum { HEAD_MOST = 4096, SLOTS = 64, EVENTS = 256 };
 
-/* A reply with its head, one for connections that stay and one for those that end. */
+/* A response with its head, in one form for kept connections and one for those that close. */
 struct reply {
     char kept[66000];
     size_t kept_length;
@@ -23,7 +23,7 @@ struct slot {
     struct reply *reply;
 };
 
-/* What has come of a head that is not whole yet. */
+/* The bytes of an incomplete head. */
 struct connection {
     size_t length;
     char head[HEAD_MOST + 1];
@@ -77,13 +77,13 @@ static void end(int descriptor)
     close(descriptor);
 }
 
-/* A reply that the socket does not take at once is larger than this cache is for. */
+/* Fails if the socket does not take the response at once: this cache is for small responses. */
 static bool send_whole(int descriptor, const char *bytes, size_t length)
 {
     return write(descriptor, bytes, length) == (ssize_t)length;
 }
 
-/* Answers one head, which ends in a zero byte; false ends the connection. */
+/* Responds to one head, which ends with a zero byte. Returns false to close the connection. */
 static bool answer(int descriptor, const char *head)
 {
     static const char missing[] =
@@ -105,7 +105,7 @@ static bool answer(int descriptor, const char *head)
     return send_whole(descriptor, reply->kept, reply->kept_length);
 }
 
-/* Answers every whole head that has come. */
+/* Responds to every complete head that has arrived. */
 static void serve(int descriptor)
 {
     struct connection *own = connections[descriptor];

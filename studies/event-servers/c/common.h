@@ -1,4 +1,4 @@
-/* What the C servers share: the page, read once, and a socket that listens. */
+/* Shared by the C servers: the page, which is read once, and a listening socket. */
 #ifndef COMMON_H
 #define COMMON_H
 
@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* As in the other servers of this study; libevent's own would be 128. */
+/* Like the other servers of this study. libevent's default is 128. */
 #define BACKLOG 4096
 
 struct page {

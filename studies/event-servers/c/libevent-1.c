@@ -1,5 +1,5 @@
-/* One page for every path, by the interface that libevent 1 had: one base for
- * the whole program, and a buffer made for each answer. */
+/* One page for every path, with the interface of libevent 1: one base for the whole program, and a new
+ * buffer per response. */
 #include "common.h"
 
 #include <event.h>

@@ -1,5 +1,5 @@
-/* One page for every path, by the interface of libevent 2: a base of its own,
- * and the buffer that each request brings. */
+/* One page for every path, with the interface of libevent 2: an explicit base, and the buffer of each
+ * request. */
 #include "common.h"
 
 #include <event2/buffer.h>

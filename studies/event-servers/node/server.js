@@ -7,11 +7,11 @@ const { createServer } = require('node:http');
 const [port, path] = process.argv.slice(2);
 const page = readFileSync(path);
 
-// Without a length node sends the body in chunks.
+// Without a length, node sends the body in chunks.
 const server = createServer((request, response) => {
   response.writeHead(200, { 'Content-Type': 'text/html' });
   response.end(page);
 });
-// Connections rest while the other servers have their turns.
+// Connections are idle while abx loads the other servers.
 server.keepAliveTimeout = 600_000;
 server.listen({ port: Number(port), host: '127.0.0.1', backlog: 4096 });

@@ -1,7 +1,6 @@
-/* Four classes of PECL's `event` on libevent, as far as a server of one page needs
- * them: those of ../php/event.php, in C. The library does the HTTP; PHP is called
- * once for each request. A server and its base live as long as the process: libevent
- * keeps pointers to them. */
+/* The classes of ../php/event.php in C: four classes of PECL's `event`, as far as a server of one page
+ * needs them. libevent handles HTTP and calls PHP once per request. A server and its base last as long
+ * as the process, because libevent keeps pointers to them. */
 #include <php.h>
 #include <Zend/zend_exceptions.h>
 
@@ -11,7 +10,7 @@
 
 #include <sys/socket.h>
 
-/* As in the other servers of this study; libevent's own would be 128. */
+/* Like the other servers of this study. libevent's default is 128. */
 #define BACKLOG 4096
 
 struct base {
@@ -22,24 +21,24 @@ struct base {
 struct http {
     struct base *base;
     struct evhttp *http;
-    /* What PHP has set to be called. */
+    /* The callback in PHP. */
     zval answer;
     zend_object object;
 };
 
 struct request {
-    /* NULL when it has been answered. */
+    /* NULL after the response. */
     struct evhttp_request *request;
     zend_object object;
 };
 
 struct buffer {
-    /* The request that the bytes belong to. */
+    /* The request that owns the bytes. */
     struct request *request;
     zend_object object;
 };
 
-/* The struct around the object that a method was called on, or that a value is. */
+/* The struct around the object of a method call or a value. */
 #define AROUND(type, inner) \
     ((struct type *)((char *)(inner) - XtOffsetOf(struct type, object)))
 #define THIS(type) AROUND(type, Z_OBJ_P(ZEND_THIS))
@@ -47,7 +46,7 @@ struct buffer {
 static zend_class_entry *base_class, *http_class, *request_class, *buffer_class;
 static zend_object_handlers base_calls, http_calls, request_calls, buffer_calls;
 
-/* `create_object` of a class: a struct of zeroes around a fresh object. */
+/* `create_object` of a class: a zeroed struct around a new object. */
 #define CREATE(type) \
     static zend_object *create_##type(zend_class_entry *class) \
     { \
@@ -107,7 +106,7 @@ PHP_METHOD(EventHttp, bind)
     RETURN_BOOL(bound != NULL && listen(evhttp_bound_socket_get_fd(bound), BACKLOG) == 0);
 }
 
-/* libevent's call for each request: hands it to what PHP has set. */
+/* libevent calls this per request. It passes the request to the callback in PHP. */
 static void answer(struct evhttp_request *asked, void *server)
 {
     struct http *http = server;
@@ -118,7 +117,7 @@ static void answer(struct evhttp_request *asked, void *server)
     call_user_function(NULL, NULL, &http->answer, &unused, 1, &request);
     zval_ptr_dtor(&unused);
     zval_ptr_dtor(&request);
-    /* It is thrown on where PHP has called `dispatch`. */
+    /* The exception continues where PHP called `dispatch`. */
     if (EG(exception) != NULL)
         event_base_loopbreak(http->base->base);
 }
@@ -179,7 +178,7 @@ PHP_METHOD(EventBuffer, add)
     RETURN_BOOL(evbuffer_add(output, bytes, length) == 0);
 }
 
-/* Who lets go of a request without an answer leaves its client an error. */
+/* If PHP frees a request without a response, the client gets an error. */
 static void free_request(zend_object *object)
 {
     struct request *request = AROUND(request, object);
@@ -242,7 +241,7 @@ static const zend_function_entry buffer_methods[] = {
     PHP_FE_END
 };
 
-/* Registers a class whose objects are `struct type`. */
+/* Registers a class with objects of `struct type`. */
 #define REGISTER(type, name) \
     do { \
         zend_class_entry entry; \

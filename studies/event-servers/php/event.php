@@ -1,12 +1,12 @@
 <?php
-// Four classes of PECL's `event` over libevent itself, as far as a server of one
-// page needs them. The library does the HTTP; PHP is called once for each request.
+// Four classes of PECL's `event` on libevent by FFI, as far as a server of one page needs them. libevent
+// handles HTTP and calls PHP once per request.
 declare(strict_types=1);
 
 final class Libevent
 {
     public static FFI $library;
-    /** What libevent calls must not be collected. */
+    /** Keeps libevent's callbacks from garbage collection. */
     public static array $called = [];
 
     public static function load(): void
@@ -90,7 +90,7 @@ final class EventHttp
         $this->http = Libevent::$library->evhttp_new($base->base);
     }
 
-    /** Binds, with room for as many waiting connections as the other servers have. */
+    /** Binds, with the same backlog as the other servers. */
     public function bind(string $address, int $port): bool
     {
         $library = Libevent::$library;

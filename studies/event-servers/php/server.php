@@ -2,7 +2,7 @@
 // One page for every path: `php server.php PORT PAGE`.
 declare(strict_types=1);
 
-// An extension may have brought the classes.
+// An extension may already define the classes.
 if (!class_exists('EventBase')) {
     require __DIR__ . '/event.php';
 }

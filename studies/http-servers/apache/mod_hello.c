@@ -1,7 +1,7 @@
-/* One body for every path that has the handler `hello`. */
+/* Sends one body for every path with the handler `hello`. */
 #include <string.h>
 
-/* The others need the first one. */
+/* The other headers need this one first. */
 #include "httpd.h"
 #include "http_config.h"
 #include "http_protocol.h"

@@ -1,5 +1,5 @@
-// ASP.NET's pipeline behind HttpListener, without a web server in front:
-// `mono host.exe SITE PORT`. SITE/bin holds a copy of this program.
+// Runs ASP.NET's pipeline on HttpListener, without a web server in front: `mono host.exe SITE PORT`.
+// SITE/bin holds a copy of this program.
 using System;
 using System.IO;
 using System.Net;
@@ -31,7 +31,7 @@ public class Host : MarshalByRefObject
     }
 }
 
-// One request of a listener, as ASP.NET wants to see it.
+// Adapts a request of the listener to ASP.NET.
 class Request : SimpleWorkerRequest
 {
     readonly HttpListenerContext context;
@@ -55,7 +55,7 @@ class Request : SimpleWorkerRequest
 
     public override void SendKnownResponseHeader(int index, string value)
     {
-        // The listener writes all others itself.
+        // The listener writes all other headers itself.
         if (GetKnownResponseHeaderName(index) == "Content-Type")
             context.Response.ContentType = value;
     }

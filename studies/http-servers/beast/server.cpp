@@ -1,5 +1,4 @@
-// One body for every path, by threads that share one event loop:
-// `server PORT THREADS`.
+// One body for every path, with threads that share one event loop: `server PORT THREADS`.
 #include <boost/asio.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>

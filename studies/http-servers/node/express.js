@@ -1,4 +1,4 @@
-// The same through express: `node express.js PORT WORKERS`.
+// The same server with express: `node express.js PORT WORKERS`.
 'use strict';
 
 const cluster = require('node:cluster');
@@ -8,7 +8,7 @@ const [port, workers] = process.argv.slice(2);
 
 const serve = () => {
   const app = express();
-  // Headers that the other servers do not send.
+  // The other servers do not send these headers.
   app.disable('etag');
   app.disable('x-powered-by');
   app.all('/Original.ashx', (request, response) => response.type('text/plain').send('Hello World\n'));

@@ -1,6 +1,6 @@
-// One body for every path: `node server.js PORT WORKERS plain|json`. WORKERS is the
-// number of processes behind one port, 0 for this one alone. `json` answers a POST of
-// {"name":"World"} with what it has parsed from it.
+// One body for every path: `node server.js PORT WORKERS plain|json`. WORKERS is the number of processes
+// that share the port; with 0, this process serves alone. `json` responds to a POST of
+// {"name":"World"} with the parsed name.
 'use strict';
 
 const cluster = require('node:cluster');
@@ -26,7 +26,7 @@ const json = (request, response) => {
 
 const serve = () => {
   const server = createServer(kind === 'json' ? json : plain);
-  // Connections rest while the other servers have their turns.
+  // Connections are idle while abx loads the other servers.
   server.keepAliveTimeout = 600_000;
   server.listen({ port: Number(port), host: '127.0.0.1', backlog: 4096 });
 };

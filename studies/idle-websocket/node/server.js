@@ -1,10 +1,10 @@
-// An echo over WebSocket by `ws`, at every path: `node server.js PORT`.
+// Echoes WebSocket messages at every path, with `ws`: `node server.js PORT`.
 'use strict';
 const { createServer } = require('node:http');
 const { WebSocketServer } = require('ws');
 
 const server = createServer();
-// Without extensions and with messages of at most 16 MiB, as the other servers here.
+// No extensions, and messages of at most 16 MiB, like the other servers of this study.
 const sockets = new WebSocketServer({ server, maxPayload: 16 << 20, perMessageDeflate: false });
 sockets.on('connection', (socket) => {
   socket.on('error', () => {});

@@ -1,16 +1,16 @@
-// WebSocket by `ws`: `node server.js PORT`. `/echo` and `/chat/ROOM`, as
-// `abx serve --websocket` speaks them.
+// WebSocket with `ws`: `node server.js PORT`. Serves `/echo` and `/chat/ROOM` like
+// `abx serve --websocket`.
 'use strict';
 
 const { createServer } = require('node:http');
 const { WebSocketServer } = require('ws');
 
 const MESSAGE_BYTES_MAX = 16 << 20;
-// A member for whom more bytes than these wait is told to go.
+// The server closes a member's connection if more bytes wait for it.
 const LISTENER_BYTES_MAX = 4 << 20;
 
 const rooms = new Map();
-// Without extensions, as the other servers of this study.
+// No extensions, like the other servers of this study.
 const sockets = new WebSocketServer({
   noServer: true,
   maxPayload: MESSAGE_BYTES_MAX,
@@ -24,7 +24,7 @@ function roomOf(url) {
 
 function echo(socket) {
   socket.on('message', (payload, binary) => {
-    // Nothing more is read from a client until it has taken its answer.
+    // Reads no more from a client until it has taken its response.
     socket.pause();
     socket.send(payload, { binary }, () => socket.resume());
   });
@@ -62,7 +62,7 @@ server.on('upgrade', (request, stream, head) => {
     return;
   }
   sockets.handleUpgrade(request, stream, head, (socket) => {
-    // What breaks the protocol is closed by `ws` itself, with its code.
+    // `ws` itself closes connections that break the protocol, with the code of the violation.
     socket.on('error', () => {});
     if (room === undefined) echo(socket);
     else chat(socket, room);

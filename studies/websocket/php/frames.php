@@ -1,9 +1,9 @@
 <?php
-// Frames of RFC 6455, section 5: bytes of a client to what it says, and back. No
-// socket here: both of PHP's servers use it.
+// Frames of RFC 6455, section 5: parses a client's bytes and serializes frames. Uses no socket, so both
+// PHP servers share it.
 declare(strict_types=1);
 
-/** What a client has said: a message of its kind, or a ping, pong or close. */
+/** A client's text or binary message, ping, pong or close. */
 final class Said
 {
     public function __construct(public readonly int $opcode, public readonly string $payload)
@@ -11,12 +11,12 @@ final class Said
     }
 }
 
-/** A client that breaks the protocol; the exception's code is what it is told. */
+/** A violation of the protocol. The exception's code is the code of the close frame. */
 final class Breach extends Exception
 {
 }
 
-/** Takes a client's frames apart and joins fragments to messages. */
+/** Parses a client's frames and joins fragments to messages. */
 final class Frames
 {
     public const CONTINUATION = 0;
@@ -26,17 +26,17 @@ final class Frames
     public const PING = 9;
     public const PONG = 10;
 
-    /** The longest message, in bytes; who sends a longer one is told 1009. */
+    /** The longest message in bytes. A longer one closes the connection with code 1009. */
     private const MESSAGE_BYTES_MAX = 16 << 20;
 
     private string $unread = '';
-    /** Where in it the next frame begins. */
+    /** The offset of the next frame in the buffer. */
     private int $at = 0;
-    /** What has come of a message in fragments, and its kind; 0 between messages. */
+    /** The fragments of a message so far, and its opcode, which is 0 between messages. */
     private string $message = '';
     private int $kind = 0;
 
-    /** More bytes from the client. */
+    /** Adds bytes from the client. */
     public function take(string $bytes): void
     {
         if ($this->at > 0) {
@@ -47,7 +47,7 @@ final class Frames
     }
 
     /**
-     * What it said next, or null until more bytes have come.
+     * Returns the next message or control frame, or null until more bytes arrive.
      *
      * @throws Breach
      */
@@ -70,7 +70,7 @@ final class Frames
         return null;
     }
 
-    /** The head of a server's frame, which has no mask. */
+    /** Returns the head of a server's frame, which has no mask. */
     public static function head(int $opcode, int $length): string
     {
         return chr(0x80 | $opcode) . match (true) {
@@ -81,7 +81,7 @@ final class Frames
     }
 
     /**
-     * What a close is answered with: its own code.
+     * Returns the code that responds to a close: the client's own.
      *
      * @throws Breach
      */
@@ -113,7 +113,7 @@ final class Frames
         return $said;
     }
 
-    /** The next whole frame: whether it is the last of its message, opcode, payload. */
+    /** Returns the next complete frame: whether it ends its message, opcode, and payload. */
     private function frame(): ?array
     {
         $there = strlen($this->unread) - $this->at;
@@ -144,7 +144,7 @@ final class Frames
         $mask = substr($this->unread, $this->at + $headBytes - 4, 4);
         $masked = substr($this->unread, $this->at + $headBytes, $length);
         $this->at += $headBytes + $length;
-        // A text is as long as the shorter side of its `^`.
+        // `^` on strings gives a string as long as the shorter one.
         return [$first >= 0x80, $opcode, $masked ^ str_repeat($mask, ($length >> 2) + 1)];
     }
 

@@ -1,22 +1,22 @@
 <?php
-// The request that opens a WebSocket, and its answer: RFC 6455, section 4.2.
+// The request that opens a WebSocket, and its response: RFC 6455, section 4.2.
 declare(strict_types=1);
 
 final class Handshake
 {
-    /** No head of a request is longer. */
+    /** The longest head of a request. */
     public const BYTES_MAX = 16384;
 
     private function __construct(
-        /** The path without a query; empty when the head is none. */
+        /** The path without its query. Empty if the head is invalid. */
         public readonly string $path,
-        /** What is to be sent; empty for a plain GET, which asks for no WebSocket. */
+        /** The response. Empty for a plain GET, which requests no WebSocket. */
         public readonly string $answer,
         public readonly bool $isOpen,
     ) {
     }
 
-    /** Reads a whole head, without the empty line behind it. */
+    /** Parses a complete head without the empty line after it. */
     public static function of(string $head): self
     {
         $lines = explode("\r\n", $head);
@@ -41,7 +41,7 @@ final class Handshake
         return new self($parts[1], self::acceptance($headers), true);
     }
 
-    /** An answer of HTTP after which the connection is closed. */
+    /** Returns a plain HTTP response that closes the connection. */
     public static function plain(string $status, string $body, string $headers = ''): string
     {
         return "HTTP/1.1 $status\r\n{$headers}Content-Type: text/plain\r\nContent-Length: "
@@ -53,7 +53,7 @@ final class Handshake
         return self::plain($status, "$status\n", $headers);
     }
 
-    /** The first subprotocol that is offered is taken, whatever it is. */
+    /** Accepts the first subprotocol that the client offers. */
     private static function acceptance(array $headers): string
     {
         $seal = base64_encode(sha1($headers['sec-websocket-key'] . self::GUID, true));
@@ -65,7 +65,7 @@ final class Handshake
             . "\r\n";
     }
 
-    /** Values by name in small letters; those of one name are one list. */
+    /** Returns values by name in lowercase. Joins values of the same name to a list. */
     private static function headers(array $lines): array
     {
         $headers = [];

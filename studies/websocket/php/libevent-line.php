@@ -1,10 +1,10 @@
 <?php
-// A connection of libevent's loop: a `bufferevent`, which reads and writes by itself.
+// A connection of libevent's loop: a `bufferevent`, which reads and writes on its own.
 declare(strict_types=1);
 
 final class EventLine implements Line
 {
-    /** Above this nothing more is read from a client that does not read itself. */
+    /** The server stops reading from a client if more bytes wait for it. */
     private const WAITING_BYTES_MAX = 1 << 20;
 
     private bool $isFinishing = false;
@@ -22,7 +22,7 @@ final class EventLine implements Line
 
     public function write(string $head, string $payload = ''): void
     {
-        // Both go into one buffer, which libevent writes later.
+        // libevent later writes head and payload from one buffer.
         $this->library->bufferevent_write($this->event, $head, strlen($head));
         $this->library->bufferevent_write($this->event, $payload, strlen($payload));
         if ($this->waiting() > self::WAITING_BYTES_MAX && !$this->isFinishing) {
@@ -37,15 +37,15 @@ final class EventLine implements Line
         return $this->library->evbuffer_get_length($output);
     }
 
-    /** Ends this side when everything is sent. What still comes is read, or the
-     * kernel would reset the connection and the client might miss the close. */
+    /** Closes the sending side after the last byte. Still reads: with unread bytes, the kernel would
+     * reset the connection, and the client might miss the close. */
     public function finish(): void
     {
         $this->isFinishing = true;
         $this->listen();
     }
 
-    /** Everything has been sent. */
+    /** Called when everything has been sent. */
     public function drained(): void
     {
         if ($this->isFinishing) {

@@ -1,5 +1,5 @@
 <?php
-// A loop of libevent, by FFI: it reads, writes and waits, and calls PHP for what came.
+// A loop of libevent by FFI. libevent reads, writes and waits, and calls PHP when bytes arrive.
 declare(strict_types=1);
 
 final class EventLoop
@@ -19,7 +19,7 @@ final class EventLoop
 
     private FFI $library;
     private FFI\CData $base;
-    /** What libevent calls: made once, since each conversion makes another. */
+    /** libevent's callbacks. Converted once, because each conversion creates another closure. */
     private FFI\CData $calls;
     private FFI\CData $bytes;
     private FFI\CData $on;
@@ -87,7 +87,7 @@ final class EventLoop
     private function heard(FFI\CData $event, int $descriptor): void
     {
         $talk = $this->lines[$descriptor]->talk;
-        // libevent calls again for what has come since, not for what was left.
+        // libevent calls again only for new bytes, not for bytes that were left.
         while ($count = $this->library->bufferevent_read($event, $this->bytes, self::READ_BYTES)) {
             $talk->hear(FFI::string($this->bytes, $count));
         }
@@ -98,7 +98,7 @@ final class EventLoop
         $this->lines[$descriptor]->drained();
     }
 
-    /** The client has closed, or the connection is broken. */
+    /** Called when the client has closed or the connection is broken. */
     private function ended(FFI\CData $event, int $what, int $descriptor): void
     {
         $this->lines[$descriptor]->talk->end();

@@ -1,5 +1,5 @@
-/* What the loop calls of libevent 2.1 and of the C library, as far as it needs to
- * know it. The last argument of each call is the connection's descriptor. */
+/* The functions of libevent 2.1 and of the C library that the loop calls. The last argument of each
+ * callback is the connection's descriptor. */
 struct event_base;
 struct bufferevent;
 struct evbuffer;

@@ -1,8 +1,8 @@
 <?php
-// What a server's loop gives to a talk.
+// The interface of a server's loop to a conversation.
 declare(strict_types=1);
 
-/** The way to one client. */
+/** The connection to one client. */
 interface Line
 {
     /** Sends a frame, now or as soon as the client takes it. */
@@ -11,6 +11,6 @@ interface Line
     /** How many bytes wait for the client to take them. */
     public function waiting(): int;
 
-    /** Closes when everything is sent; nothing more is heard. */
+    /** Closes after the last byte. Ignores all further bytes of the client. */
     public function finish(): void;
 }

@@ -1,10 +1,10 @@
 <?php
-// Who is in which room of the chat.
+// The rooms of the chat and their members.
 declare(strict_types=1);
 
 final class Rooms
 {
-    /** Members by room, each by its number as an object. */
+    /** Members by room and object id. */
     private array $rooms = [];
 
     public function enter(string $room, Talk $member): void
@@ -25,7 +25,7 @@ final class Rooms
         return count($this->rooms[$room] ?? []);
     }
 
-    /** Sends a frame to all members; who leaves meanwhile does so from the next one on. */
+    /** Sends a frame to all members. A member that leaves meanwhile still gets this frame. */
     public function say(string $room, string $head, string $payload): void
     {
         foreach ($this->rooms[$room] as $member) {

@@ -6,9 +6,9 @@ declare(strict_types=1);
 final class Writing
 {
     public function __construct(
-        /** Head and payload by a write each, instead of both by one. */
+        /** Head and payload get a write each, instead of one for both. */
         public readonly bool $isApart,
-        /** Small segments do not wait for what was sent before to be acknowledged. */
+        /** Small segments do not wait for the acknowledgement of earlier ones. */
         public readonly bool $isNoDelay,
     ) {
     }
@@ -48,13 +48,13 @@ final class SelectLine implements Line
         $this->shut();
     }
 
-    /** Whether more is to be read; not while the client does not read what it is told. */
+    /** Whether the loop reads from the client. It does not while the client itself reads nothing. */
     public function isListening(): bool
     {
         return $this->out === '' || $this->isFinishing;
     }
 
-    /** Reads what is there; false when the connection is gone. */
+    /** Reads the available bytes. Returns false if the connection is gone. */
     public function read(): bool
     {
         $bytes = @fread($this->stream, SelectLoop::READ_BYTES);
@@ -65,7 +65,7 @@ final class SelectLine implements Line
         return true;
     }
 
-    /** Writes what waits; false when the connection is gone. */
+    /** Writes the waiting bytes. Returns false if the connection is gone. */
     public function flush(): bool
     {
         $sent = @fwrite($this->stream, $this->out);
@@ -79,15 +79,15 @@ final class SelectLine implements Line
 
     private function send(string $bytes): void
     {
-        // A connection that is gone is found by reading from it.
+        // The next read notices a connection that is gone.
         $sent = $this->out === '' ? (int) @fwrite($this->stream, $bytes) : 0;
         if ($sent < strlen($bytes)) {
             $this->out .= substr($bytes, $sent);
         }
     }
 
-    /** Ends this side when everything is sent. What still comes is read, or the
-     * kernel would reset the connection and the client might miss the close. */
+    /** Closes the sending side after the last byte. Still reads: with unread bytes, the kernel would
+     * reset the connection, and the client might miss the close. */
     private function shut(): void
     {
         if ($this->isFinishing && !$this->isShut && $this->out === '') {

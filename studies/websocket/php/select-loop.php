@@ -1,17 +1,17 @@
 <?php
-// A loop over PHP's own `stream_select`, without a library: one process, one thread.
+// A loop on PHP's own `stream_select`, without a library: one process with one thread.
 declare(strict_types=1);
 
 final class SelectLoop
 {
     public const READ_BYTES = 65536;
 
-    /** `select` knows 1,024 descriptors; some are for the process itself. */
+    /** `select` supports 1,024 descriptors, and the process itself needs some. */
     private const LINES_MAX = 1010;
 
     /** @var resource */
     private $listener;
-    /** Streams and their lines, by the number of the stream. */
+    /** Streams and their lines by stream id. */
     private array $streams = [];
     private array $lines = [];
     private Rooms $rooms;
@@ -84,7 +84,7 @@ final class SelectLoop
             return;
         }
         stream_set_blocking($stream, false);
-        // Each read is one call of the kernel.
+        // Each read is one system call.
         stream_set_read_buffer($stream, 0);
         stream_set_chunk_size($stream, self::READ_BYTES);
         $this->streams[(int) $stream] = $stream;

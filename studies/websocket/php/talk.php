@@ -1,6 +1,6 @@
 <?php
-// One connection from its handshake to its close: `/echo` and `/chat/ROOM`, as
-// `abx serve --websocket` speaks them. The server's loop is behind `Line`.
+// One connection from its handshake to its close. Serves `/echo` and `/chat/ROOM` like
+// `abx serve --websocket`. `Line` hides the server's loop.
 declare(strict_types=1);
 
 require __DIR__ . '/handshake.php';
@@ -10,10 +10,10 @@ require __DIR__ . '/rooms.php';
 
 final class Talk
 {
-    /** What has come of the request's head, as long as there is no WebSocket. */
+    /** The bytes of the request's head until the WebSocket is open. */
     private string $head = '';
     private ?Frames $frames = null;
-    /** The room that the client is in; null for an echo. */
+    /** The client's room; null for an echo. */
     private ?string $room = null;
     private bool $isOver = false;
 
@@ -21,7 +21,7 @@ final class Talk
     {
     }
 
-    /** Takes what the client has sent, and answers it. */
+    /** Takes bytes from the client, and responds. */
     public function hear(string $bytes): void
     {
         if ($this->isOver) {
@@ -43,7 +43,7 @@ final class Talk
         }
     }
 
-    /** The connection is gone, or is to be. */
+    /** Called when the connection is gone or about to close. */
     public function end(): void
     {
         $this->isOver = true;
@@ -62,7 +62,7 @@ final class Talk
         $this->line->write($head, $payload);
     }
 
-    /** Answers the handshake, and gives what came behind it. */
+    /** Responds to the handshake, and returns the bytes after it. */
     private function open(string $bytes): string
     {
         $this->head .= $bytes;
@@ -114,7 +114,7 @@ final class Talk
         }
     }
 
-    /** Sends a message to whom it may concern, its speaker included. */
+    /** Echoes a message, or sends it to all members of the room, including its sender. */
     private function pass(Said $message): void
     {
         $head = Frames::head($message->opcode, strlen($message->payload));
@@ -139,6 +139,6 @@ final class Talk
         $this->line->finish();
     }
 
-    /** A member for whom more bytes than these wait is told to go. */
+    /** The server closes a member's connection if more bytes wait for it. */
     private const LISTENER_BYTES_MAX = 4 << 20;
 }

@@ -1,5 +1,5 @@
-"""WebSocket by `websockets`: `python3 server.py PORT`. `/echo` and `/chat/ROOM`, as
-`abx serve --websocket` speaks them."""
+"""WebSocket with `websockets`: `python3 server.py PORT`. Serves `/echo` and `/chat/ROOM` like
+`abx serve --websocket`."""
 
 import asyncio
 import sys
@@ -10,11 +10,11 @@ from websockets.asyncio.server import broadcast, serve
 from websockets.exceptions import ConnectionClosed
 
 MESSAGE_BYTES_MAX = 16 << 20
-# A member for whom more bytes than these wait is told to go.
+# The server closes a member's connection if more bytes wait for it.
 LISTENER_BYTES_MAX = 4 << 20
 
 rooms = {}
-# What is to be done beside, until it is.
+# Background tasks, which need a reference until they end.
 closing = set()
 
 
@@ -25,7 +25,7 @@ def room_of(request):
 
 
 def answer(connection, request):
-    """Answers what asks for no WebSocket, or for one where none is."""
+    """Responds to requests for no WebSocket, or for one at an unknown path."""
     room = room_of(request)
     asks = request.headers.get("Upgrade", "").lower() == "websocket"
     if room is None and urlsplit(request.path).path != "/echo":
@@ -74,7 +74,7 @@ def dismiss(member):
 
 
 async def main():
-    # Without extensions and without pings of its own, as the other servers of this study.
+    # No extensions and no pings, like the other servers of this study.
     async with serve(
         talk,
         "127.0.0.1",

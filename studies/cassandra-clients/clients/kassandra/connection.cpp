@@ -13,10 +13,10 @@ using apache::thrift::protocol::TBinaryProtocol;
 using apache::thrift::transport::TFramedTransport;
 using apache::thrift::transport::TSocket;
 
-/* A node that takes longer is as good as gone. */
+/* A node that takes longer counts as gone. */
 static const int TIMEOUT_MS = 10 * 1000;
 
-/* More columns than any row here has: all of them. */
+/* More columns than any row of this study has. */
 static const int COLUMNS_MAX = 10 * 1000;
 
 Connection::Connection(const std::string &host, int port)
@@ -25,7 +25,7 @@ Connection::Connection(const std::string &host, int port)
     socket_->setConnTimeout(TIMEOUT_MS);
     socket_->setSendTimeout(TIMEOUT_MS);
     socket_->setRecvTimeout(TIMEOUT_MS);
-    /* Thrift would have it reset; PHP closes its own sockets like this. */
+    /* Thrift would reset the connection. PHP closes its own sockets in this way. */
     socket_->setLinger(false, 0);
     auto framed = std::make_shared<TFramedTransport>(socket_);
     client_ = std::make_unique<cassandra::CassandraClient>(
@@ -37,9 +37,9 @@ Connection::~Connection()
 {
     if (is_own())
         return;
-    /* SUBTLE: TSocket shuts its connection down before it closes it, which would take it
-     * from the process that has opened it and goes on with it. So this copy is only
-     * closed, and its TSocket never ends. */
+    /* SUBTLE: TSocket shuts its connection down before it closes it, which would break it for the
+     * process that opened it and still uses it. So this copy is only closed, and its TSocket is
+     * never destroyed. */
     ::close(socket_->getSocketFD());
     new std::shared_ptr<TSocket>(socket_);
 }
@@ -53,8 +53,7 @@ bool Connection::is_alive() const
 {
     if (!is_own())
         return false;
-    /* Between two requests a node has nothing to say: an end or a byte is none of an
-     * answer. */
+    /* A node sends nothing between two requests, so an end or a byte means a broken connection. */
     char byte;
     ssize_t got = recv(socket_->getSocketFD(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return got == -1 && (errno == EAGAIN || errno == EWOULDBLOCK);

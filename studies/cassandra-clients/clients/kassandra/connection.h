@@ -1,5 +1,4 @@
-/* A connection to a node of Cassandra, over Thrift. It belongs to the process that has
- * opened it. */
+/* A connection to a node of Cassandra over Thrift. It belongs to the process that opened it. */
 #ifndef KASSANDRA_CONNECTION_H
 #define KASSANDRA_CONNECTION_H
 
@@ -18,7 +17,7 @@ namespace kassandra {
 
 using Columns = std::vector<cassandra::ColumnOrSuperColumn>;
 
-/* Which columns are wanted. */
+/* The requested columns. */
 struct Slice {
     std::string keyspace;
     std::string key;
@@ -28,29 +27,29 @@ struct Slice {
 
 class Connection {
 public:
-    /* Opens it. Throws what Thrift throws. */
+    /* Opens the connection. Throws Thrift's exceptions. */
     Connection(const std::string &host, int port);
     ~Connection();
 
     Connection(const Connection &) = delete;
     Connection &operator=(const Connection &) = delete;
 
-    /* Whether this process has opened it; a fork of that must not use it. */
+    /* Whether this process opened the connection. A fork of that process must not use it. */
     bool is_own() const;
 
-    /* Whether it is its own and the node has not closed it. */
+    /* Whether this process opened the connection and the node has not closed it. */
     bool is_alive() const;
 
-    /* Reads; what it answers is good until it reads again. Throws what Thrift throws. */
+    /* Reads columns, which stay valid until the next read. Throws Thrift's exceptions. */
     const Columns &read(const Slice &slice);
 
 private:
     const pid_t owner_;
     std::shared_ptr<apache::thrift::transport::TSocket> socket_;
     std::unique_ptr<cassandra::CassandraClient> client_;
-    /* Which one the node has in mind for this connection. */
+    /* The keyspace that the node uses for this connection. */
     std::string keyspace_;
-    /* Lives here and not in `read`, since PHP may leave its caller by a jump. */
+    /* Not local to `read`, because PHP may leave its caller by a jump. */
     Columns found_;
 };
 

@@ -1,5 +1,5 @@
-/* PHP's functions to read rows of Cassandra over one connection, which lives as long as
- * the process. Whatever goes wrong is a warning, and the answer is false. */
+/* PHP functions that read rows of Cassandra over one connection, which lasts as long as the process.
+ * A function that fails warns and returns false. */
 #include "connection.h"
 
 #include <cstdio>
@@ -15,7 +15,7 @@ using kassandra::Columns;
 using kassandra::Connection;
 using kassandra::Slice;
 
-/* Opened by kassandra_connect in this process, or in one that this is a fork of. */
+/* Opened by kassandra_connect in this process, or in a process of which this is a fork. */
 static Connection *connection;
 
 static void drop_connection()
@@ -24,8 +24,8 @@ static void drop_connection()
     connection = nullptr;
 }
 
-/* Why something failed. No std::string: PHP may leave by a jump while it warns, and
- * nothing would free it. */
+/* The reason for a failure. Not a std::string: PHP may leave by a jump while it warns, and nothing
+ * would free the string. */
 struct Reason {
     char text[512];
 
@@ -35,8 +35,8 @@ struct Reason {
     }
 };
 
-/* Does it, and says why when it fails. After a refusal the connection goes on; after
- * anything else nobody knows what comes next on it, so it is closed. */
+/* Does the work, and sets the reason if it fails. The connection stays open after a refusal. It is
+ * closed after any other failure, because its next bytes are unknown. */
 template <typename Work> static bool attempt(const char *what, Reason &reason, Work work)
 {
     try {
@@ -104,7 +104,7 @@ static void add_column(zval *row, const cassandra::Column &column)
     add_assoc_stringl_ex(row, name.data(), name.size(), value.data(), value.size());
 }
 
-/* Columns as an array of their values, super columns as arrays of such arrays. */
+/* Adds columns as an array of values, and super columns as arrays of such arrays. */
 static void add_columns(zval *row, const Columns &columns)
 {
     for (const auto &one : columns) {
@@ -121,7 +121,7 @@ static void add_columns(zval *row, const Columns &columns)
     }
 }
 
-/* The columns in the answer: what was asked for is only alive within. */
+/* Sets the row to the requested columns. */
 static bool answer(zval *row, const char *keyspace, zend_string *family, zend_string *super_column,
                    zend_string *key, zend_long consistency)
 {
@@ -152,7 +152,7 @@ static bool answer(zval *row, const char *keyspace, zend_string *family, zend_st
     return true;
 }
 
-/* Throws in PHP where it is none. */
+/* Throws in PHP if the level is invalid. */
 static bool is_consistency(zend_long level, uint32_t argument)
 {
     if (level == ConsistencyLevel::ONE || level == ConsistencyLevel::QUORUM
@@ -242,7 +242,7 @@ PHP_MINIT_FUNCTION(kassandra)
     REGISTER_LONG_CONSTANT("KASSANDRA_ONE", ConsistencyLevel::ONE, CONST_PERSISTENT);
     REGISTER_LONG_CONSTANT("KASSANDRA_QUORUM", ConsistencyLevel::QUORUM, CONST_PERSISTENT);
     REGISTER_LONG_CONSTANT("KASSANDRA_ALL", ConsistencyLevel::ALL, CONST_PERSISTENT);
-    /* What Thrift would print is in the warnings. */
+    /* The warnings contain the text that Thrift would print. */
     apache::thrift::GlobalOutput.setOutputFunction([](const char *) {});
     return SUCCESS;
 }

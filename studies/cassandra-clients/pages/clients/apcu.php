@@ -1,6 +1,5 @@
 <?php
-/* The row out of APCu, which the processes share. Who does not find it there reads it with
- * the interpreted client. */
+/* The row from APCu, which all processes share. If it is not there, the interpreted client reads it. */
 declare(strict_types=1);
 
 final class ApcuClient

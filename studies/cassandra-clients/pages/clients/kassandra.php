@@ -1,6 +1,6 @@
 <?php
-/* The native client: the extension of this study, whose connection the process keeps, with
- * PERSISTENT from request to request. */
+/* The native client, an extension of this study. With PERSISTENT, the process keeps the connection
+ * between requests. */
 declare(strict_types=1);
 
 final class KassandraClient

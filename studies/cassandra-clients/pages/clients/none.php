@@ -1,5 +1,5 @@
 <?php
-/* No database: the row is in the program. */
+/* No database: the row is in a PHP file. */
 declare(strict_types=1);
 
 final class NoClient

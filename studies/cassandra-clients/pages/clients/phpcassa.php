@@ -1,5 +1,5 @@
 <?php
-/* phpcassa, in the folder that PHPCASSA names. */
+/* phpcassa from the folder in PHPCASSA. */
 declare(strict_types=1);
 
 use phpcassa\ColumnFamily;

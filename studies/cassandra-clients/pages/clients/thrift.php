@@ -1,7 +1,6 @@
 <?php
-/* The interpreted client: what Thrift generates from the interface, on its library for
- * PHP. PERSISTENT keeps the socket from request to request; ACCELERATED has C write and
- * read what goes over it. */
+/* The interpreted client: code that Thrift generates from the interface, with its library for PHP.
+ * PERSISTENT keeps the socket between requests. ACCELERATED writes and reads its bytes in C. */
 declare(strict_types=1);
 
 use cassandra\CassandraClient;
@@ -22,16 +21,16 @@ spl_autoload_register(static function (string $class): void {
 
 final class ThriftClient
 {
-    /** A node that takes longer is as good as gone. */
+    /** A node that takes longer counts as gone. */
     private const TIMEOUT_MS = 10_000;
 
-    /** More columns than any row here has: all of them. */
+    /** More columns than any row of this study has. */
     private const COLUMNS_MAX = 10_000;
 
     private TFramedTransport $transport;
     private CassandraClient $cassandra;
 
-    /** What Thrift has generated, over a connection that is open. */
+    /** Opens a connection and returns the generated client. */
     public function open(): CassandraClient
     {
         $port = (int) getenv('CASSANDRA_PORT');
@@ -49,8 +48,7 @@ final class ThriftClient
 
     public function connect(): void
     {
-        // The node has it in mind for each connection. A page cannot know whether the socket
-        // that it was given is a new one.
+        // The node keeps a keyspace per connection, and a page cannot know whether its socket is new.
         $this->open()->set_keyspace('clients');
     }
 
