@@ -35,7 +35,7 @@ enum After {
 }
 
 fn peer(after: After) -> Peer {
-    let kept = Mutex::new(Vec::new());
+    let connections = Mutex::new(Vec::new());
     Peer::start(move |mut connection: Connection| {
         if connection.read_head().is_none() {
             return;
@@ -44,7 +44,7 @@ fn peer(after: After) -> Peer {
         match after {
             After::Closes => {}
             After::Reads => connection.hold(),
-            After::Keeps => kept.lock().unwrap().push(connection),
+            After::Keeps => connections.lock().unwrap().push(connection),
         }
     })
 }

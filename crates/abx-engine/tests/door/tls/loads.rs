@@ -71,11 +71,11 @@ fn each_request_may_have_a_new_connection() {
             let connects = slice.tally.times.phases.times(Phase::Connect).unwrap();
             assert_eq!([times.count(), connects.count()], [50, 50]);
             for quantile in [0.0, 0.5, 1.0] {
-                let [own_count, whole] =
+                let [handshake, connect] =
                     [times, connects].map(|histogram| histogram.quantile_us(quantile).unwrap());
                 assert!(
-                    0 < own_count && own_count <= whole,
-                    "{own_count} of {whole} µs"
+                    0 < handshake && handshake <= connect,
+                    "{handshake} of {connect} µs"
                 );
             }
             let [full, resumed] = peer.handshakes();
@@ -184,15 +184,15 @@ fn a_server_that_breaks_the_handshake_fails_its_requests() {
             "{bytes:x?}"
         );
         let request = load(peer.address(), 1).requests.remove(0).request;
-        let asked = probe(
+        let probed = probe(
             peer.address(),
             Some(&trusting()),
             &request,
             Duration::from_secs(30),
         );
         assert!(
-            matches!(asked, Err(ProbeError::Handshake(_))),
-            "{bytes:x?}: {asked:?}"
+            matches!(probed, Err(ProbeError::Handshake(_))),
+            "{bytes:x?}: {probed:?}"
         );
     }
 }
@@ -242,13 +242,13 @@ fn a_client_proves_its_identity_on_request() {
         let slice = run(&over_tls(peer.address, 2, unknown.clone()), 6);
         assert_eq!(crate::outcomes(&slice), [(Outcome::TlsFailed, 6)]);
         let request = load(peer.address, 1).requests.remove(0).request;
-        let asked = probe(
+        let probed = probe(
             peer.address,
             Some(&unknown),
             &request,
             Duration::from_secs(30),
         );
-        let why = asked.unwrap_err().to_string();
+        let why = probed.unwrap_err().to_string();
         assert!(
             why.contains("CertificateRequired") && why.contains("--cert FILE"),
             "{why}"
