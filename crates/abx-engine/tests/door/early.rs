@@ -51,8 +51,8 @@ fn peer(after: After) -> Peer {
 
 #[test]
 fn a_response_that_comes_before_the_end_of_an_upload_counts() {
-    // Method: servers that respond to the head of an upload, and then close, read on or keep
-    // the connection; each request of a load, and a probe, has that response.
+    // Method: servers that respond to the head of an upload, and then close, read on or keep the
+    // connection. Each request of a load gets that response, and so does a probe.
     for after in [After::Closes, After::Reads, After::Keeps] {
         for bytes in [100_000, 3_000_000] {
             let peer = peer(after);

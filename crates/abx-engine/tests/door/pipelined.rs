@@ -59,8 +59,8 @@ fn a_whole_window_is_in_flight_at_first_and_more_than_half_afterwards() {
 
 #[test]
 fn each_response_is_checked_by_its_own_request() {
-    // Method: GET with a body and POST with another, 1 to 3, sixteen in flight.
-    // If responses were matched in another order, they would be wrong.
+    // Method: a GET and a POST with weights 1 and 3 and different responses, sixteen in flight. A
+    // response to the wrong request would be incorrect.
     let peer = Peer::start(|mut connection| {
         while let Some(body) = connection.read_body() {
             connection.send(if body.is_empty() {
@@ -119,7 +119,7 @@ fn large_requests_and_responses_stay_apart() {
 
 #[test]
 fn requests_after_an_announced_close_do_not_fail() {
-    // Method: four in flight; each connection reads them, sends two responses, the second
+    // Method: a peer that reads four requests on each connection, sends two responses, the second
     // with `Connection: close`, and leaves the close to the client.
     let peer = Peer::start(|mut connection| {
         // The last connection of the load has two requests only.
@@ -140,8 +140,8 @@ fn requests_after_an_announced_close_do_not_fail() {
 
 #[test]
 fn requests_after_a_silent_close_are_sent_once_more() {
-    // Method: as above, but the peer reads all, sends one response, and closes without
-    // notice. None of those after it goes out a third time.
+    // Method: a peer that reads all requests on a connection, sends one response, and closes
+    // without notice. No later request goes out a third time.
     let peer = Peer::start(|mut connection| {
         let count = if connection.number() == 0 { 4 } else { 3 };
         if read(&mut connection, count) {
@@ -163,7 +163,7 @@ fn requests_after_a_silent_close_are_sent_once_more() {
 
 #[test]
 fn a_plan_has_one_request_in_flight_by_default_and_never_none() {
-    // Method: the JSON of a plan without the key; then a zero.
+    // Method: the JSON of a plan without the key, and a plan with zero requests in flight.
     let plan = load(NOBODY, 1);
     let mut json = serde_json::to_value(&plan).unwrap();
     json.as_object_mut().unwrap().remove("pipeline").unwrap();

@@ -1,12 +1,12 @@
-//! Workers: together they have the whole schedule, each moment once.
+//! Workers: together they have the schedule of one worker, each due time once.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// The first moments of a schedule: those of one worker, and the union of several.
-fn whole_and_union(schedule: &Schedule, workers: usize, count: usize) -> [Vec<Nanos>; 2] {
-    let whole = schedule.pacer(ScheduleShare::WHOLE).take(count).collect();
+/// The first due times of a schedule: those of a single worker, and the union of several workers.
+fn single_and_union(schedule: &Schedule, workers: usize, count: usize) -> [Vec<Nanos>; 2] {
+    let single = schedule.pacer(ScheduleShare::WHOLE).take(count).collect();
     let mut pacers: Vec<_> = (0..workers)
         .map(|worker| schedule.pacer(ScheduleShare::of(worker, workers)))
         .collect();
@@ -18,7 +18,7 @@ fn whole_and_union(schedule: &Schedule, workers: usize, count: usize) -> [Vec<Na
         };
         union.extend(pacer.next());
     }
-    [whole, union]
+    [single, union]
 }
 
 #[test]
@@ -63,8 +63,8 @@ proptest! {
             _ => stages("0:900@200ms,0@100ms,5000:100@300ms"),
         };
         let schedule = Schedule::new(&arrivals, seed).unwrap();
-        let [whole, union] = whole_and_union(&schedule, workers, 2_000);
-        prop_assert!(whole.len() > 500);
-        prop_assert_eq!(whole, union);
+        let [single, union] = single_and_union(&schedule, workers, 2_000);
+        prop_assert!(single.len() > 500);
+        prop_assert_eq!(single, union);
     }
 }
