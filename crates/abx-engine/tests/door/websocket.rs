@@ -10,7 +10,7 @@ use abx_evidence::{Connections, Message, Outcome, Shape};
 use abx_wire::websocket::{Close, FragmentPlace, Server};
 
 use crate::peers::peer::Peer;
-use crate::peers::talker::{Said, accept, echo, room, talking};
+use crate::peers::talker::{ReceivedMessage, accept, echo, room, talking};
 use crate::{engine, identity, load, outcomes, requests, run, span_ms};
 
 const TEXT: Message = Message::text(300);
@@ -62,7 +62,7 @@ fn every_echo_is_counted_to_the_byte() {
 #[test]
 fn fragments_and_pings_between_them_make_one_echo() {
     // Method: a peer that sends each echo in two fragments with a ping between them.
-    let peer = talking(|server: &mut Server, message: Said, out: &mut Vec<u8>| {
+    let peer = talking(|server: &mut Server, message: ReceivedMessage, out: &mut Vec<u8>| {
         let (first, second) = message.payload.split_at(message.number % 300);
         let result = server.send_fragment(message.kind, first, FragmentPlace::Inner, out);
         result
@@ -79,11 +79,11 @@ fn fragments_and_pings_between_them_make_one_echo() {
 #[test]
 fn a_wrong_echo_is_not_correct() {
     // Method: echoes with one byte changed, and echoes without their last byte.
-    let other = |server: &mut Server, mut message: Said, out: &mut Vec<u8>| {
+    let other = |server: &mut Server, mut message: ReceivedMessage, out: &mut Vec<u8>| {
         message.payload[7] ^= 1;
         echo(server, message, out)
     };
-    let shorter = |server: &mut Server, mut message: Said, out: &mut Vec<u8>| {
+    let shorter = |server: &mut Server, mut message: ReceivedMessage, out: &mut Vec<u8>| {
         message.payload.pop();
         echo(server, message, out)
     };
@@ -132,14 +132,14 @@ fn an_echo_is_known_by_its_payload() {
 #[test]
 fn a_websocket_that_breaks_off_is_a_fault() {
     // Method: a close frame instead of the echo, an end without a close frame, and no HTTP.
-    let closing = talking(|server: &mut Server, _: Said, out: &mut Vec<u8>| {
+    let closing = talking(|server: &mut Server, _: ReceivedMessage, out: &mut Vec<u8>| {
         let close = Close {
             code: None,
             reason: "",
         };
         server.close(close, out).is_err()
     });
-    let ending = talking(|_: &mut Server, _: Said, _: &mut Vec<u8>| false);
+    let ending = talking(|_: &mut Server, _: ReceivedMessage, _: &mut Vec<u8>| false);
     let other = Peer::responding(b"SSH-2.0\r\n\r\n");
     for peer in [closing, ending, other] {
         let response = probe(&peer, Some(TEXT));

@@ -23,7 +23,7 @@ fn single_and_union(schedule: &Schedule, workers: usize, count: usize) -> [Vec<N
 
 #[test]
 fn peeking_does_not_advance() {
-    // Method: peeks twice before each moment is taken, and at the end.
+    // Method: two peeks before each due time is taken, and at the end.
     let mut pacer = pacer(&stages("3@1s"));
     for expected in [0, 333_333_333, 666_666_666] {
         assert_eq!(pacer.peek(), Some(Nanos(expected)));
@@ -45,7 +45,7 @@ fn a_worker_without_a_request_has_nothing_to_do() {
 #[test]
 #[should_panic(expected = "there is no worker 2 of 2")]
 fn a_share_of_a_missing_worker_panics() {
-    // Method: the first worker too many.
+    // Method: one worker more than there may be.
     let _ = ScheduleShare::of(2, 2);
 }
 
@@ -56,7 +56,7 @@ proptest! {
         kind in 0..3,
         seed in any::<u64>(),
     ) {
-        // Method: one worker's moments against several workers' in the order of time.
+        // Method: the due times of one worker equal those of several workers in order.
         let arrivals = match kind {
             0 => constant("12345.678"),
             1 => poisson("50000"),

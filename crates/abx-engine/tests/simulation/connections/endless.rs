@@ -93,23 +93,23 @@ fn network() -> Network {
 
 /// Asserts that a slice from `start` ended in time, that requests failed with this outcome only,
 /// and that the other connections were served meanwhile.
-fn assert_shared(ran: &SliceOutcome, start: Nanos, tally: &Tally, outcome: Outcome, what: &str) {
+fn assert_shared(ran: &SliceOutcome, start: Nanos, tally: &Tally, outcome: Outcome, case: &str) {
     let mut outcomes = tally.outcomes.clone();
     outcomes.merge(&tally.discarded);
     let failed = outcomes.count(outcome);
     assert!(
         ran.end.since(start).0 <= SLICE + TIMEOUT + LATE,
-        "{what}: {ran:?}"
+        "{case}: {ran:?}"
     );
     assert!(
         failed > 0 && outcomes.failed() == failed,
-        "{what}: {outcomes:?}"
+        "{case}: {outcomes:?}"
     );
-    assert!(outcomes.ok() >= SERVED, "{what}: {outcomes:?}");
+    assert!(outcomes.ok() >= SERVED, "{case}: {outcomes:?}");
 }
 
 /// Stops a slice of a second after a quarter of [`SLICE`], and asserts that this was noticed.
-fn assert_stops<C: Protocol>(pool: &mut Pool<Sim, C>, what: &str) {
+fn assert_stops<C: Protocol>(pool: &mut Pool<Sim, C>, case: &str) {
     let (start, stop) = (pool.now(), Arc::new(AtomicBool::new(false)));
     pool.io.stops_at(start.plus(Nanos(SLICE / 4)), &stop);
     let slice = WorkerSlice {
@@ -122,7 +122,7 @@ fn assert_stops<C: Protocol>(pool: &mut Pool<Sim, C>, what: &str) {
     };
     pool.run(slice, &stop);
     let took = pool.now().since(start).0;
-    assert!(took <= SLICE / 4 + LATE, "{what}: {took} ns");
+    assert!(took <= SLICE / 4 + LATE, "{case}: {took} ns");
 }
 
 #[test]
