@@ -5,7 +5,7 @@ use abx_sys::Nanos;
 
 use crate::hub::Act;
 use crate::inbox::TcpSegment;
-use crate::sim::{Sim, What};
+use crate::sim::{NetworkEventKind, Sim};
 
 impl Sim {
     /// Handles bytes of the client at the server.
@@ -20,14 +20,15 @@ impl Sim {
             match act {
                 Act::Send(to, bytes, after) if !bytes.is_empty() => {
                     if let Some(token) = self.token_at(to) {
-                        self.cause(self.now.plus(after), token, What::SendsUnprompted(bytes));
+                        let at = now.plus(after);
+                        self.cause(at, token, NetworkEventKind::SendsUnprompted(bytes));
                     }
                 }
                 Act::Send(..) => {}
                 Act::Flood(to, bytes) => self.hub_floods(to, bytes),
                 Act::Close(to, after) => {
                     if let Some(token) = self.token_at(to) {
-                        self.cause(self.now.plus(after), token, What::IdleClose);
+                        self.cause(now.plus(after), token, NetworkEventKind::IdleClose);
                     }
                 }
             }
@@ -45,7 +46,7 @@ impl Sim {
     /// Has the server send bytes unprompted on the connection at this place.
     pub fn hub_sends(&mut self, place: usize, bytes: Vec<u8>) {
         let token = self.token_at(place).expect("the connection is open");
-        self.cause(self.now, token, What::SendsUnprompted(bytes));
+        self.cause(self.now, token, NetworkEventKind::SendsUnprompted(bytes));
     }
 
     /// Has the server send these bytes endlessly on the connection at this place, after everything
@@ -55,7 +56,7 @@ impl Sim {
         let bytes = bytes.into();
         let at = self.now.plus(self.network.delay).plus(Nanos(1));
         let endless = TcpSegment::Endless { bytes, place: 0 };
-        self.cause(at, token, What::Arrives(endless));
+        self.cause(at, token, NetworkEventKind::Arrives(endless));
     }
 
     /// Has the server close the connection at this place.

@@ -6,7 +6,7 @@ use abx_sys::Nanos;
 use crate::inbox::TcpSegment;
 use crate::network::{Discipline, Service};
 use crate::script::PeerStep;
-use crate::sim::{Sim, What};
+use crate::sim::{NetworkEventKind, Sim};
 
 /// The longest gap between the pieces of a response.
 const PIECE_GAP: Nanos = Nanos(20_000);
@@ -23,7 +23,7 @@ impl Sim {
         if connection.peer_closed {
             // A kernel resets a connection whose socket is gone.
             if !bytes.is_empty() {
-                self.cause(at, token, What::Arrives(TcpSegment::Break));
+                self.cause(at, token, NetworkEventKind::Arrives(TcpSegment::Break));
             }
             return;
         }
@@ -151,7 +151,7 @@ impl Sim {
             // One worker serves a batch, whose requests are all ready at the same moment.
             self.busy += batch.len();
             for token in batch {
-                self.cause(self.now.plus(Nanos(work)), token, What::Served);
+                self.cause(self.now.plus(Nanos(work)), token, NetworkEventKind::Served);
             }
         }
     }
@@ -190,7 +190,7 @@ impl Sim {
             self.shared_turns += 1;
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             let span = (left.max(0.0) * self.shared.len() as f64).ceil() as u64;
-            let turn = What::Shared(self.shared_turns);
+            let turn = NetworkEventKind::Shared(self.shared_turns);
             self.cause(self.now.plus(Nanos(span)), token, turn);
         }
     }
@@ -286,7 +286,7 @@ impl Sim {
         connection.idle_since = now;
         connection.last_arrival = connection.last_arrival.max(at);
         let at = connection.last_arrival;
-        self.cause(at, token, What::Arrives(piece));
+        self.cause(at, token, NetworkEventKind::Arrives(piece));
     }
 
     pub(crate) fn peer_closes(&mut self, token: Token) {
@@ -311,8 +311,8 @@ impl Sim {
 
     fn may_close_idle(&mut self, token: Token) {
         if self.chance(self.network.faults.idle_close) {
-            let span = self.random.below(IDLE_MAX.0);
-            self.cause(self.now.plus(Nanos(span)), token, What::IdleClose);
+            let at = self.now.plus(Nanos(self.random.below(IDLE_MAX.0)));
+            self.cause(at, token, NetworkEventKind::IdleClose);
         }
     }
 }

@@ -41,7 +41,7 @@ pub struct Sim {
     pub(crate) shared: Vec<(Token, f64)>,
     /// When the remaining work was last updated.
     pub(crate) shared_until: Nanos,
-    /// The number of the last scheduled [`What::Shared`]; earlier ones are void.
+    /// The number of the last scheduled [`NetworkEventKind::Shared`]; earlier ones are void.
     pub(crate) shared_turns: u64,
     /// The remaining service times of the last deal.
     pub(crate) dealt: Vec<Nanos>,
@@ -99,10 +99,10 @@ pub(crate) struct NetworkEvent {
     at: Nanos,
     number: u64,
     token: Token,
-    what: What,
+    kind: NetworkEventKind,
 }
 
-pub(crate) enum What {
+pub(crate) enum NetworkEventKind {
     Connects,
     /// The peer accepts the next of the waiting connections.
     Accepts,
@@ -191,20 +191,20 @@ impl Sim {
             slot: u32::try_from(place).expect("few connections"),
             generation: connection.generation,
         };
-        self.cause(self.now, token, What::SendsUnprompted(bytes));
+        self.cause(self.now, token, NetworkEventKind::SendsUnprompted(bytes));
     }
 
     pub(crate) fn chance(&mut self, of_thousand: u64) -> bool {
         of_thousand > 0 && self.random.below(1000) < of_thousand
     }
 
-    pub(crate) fn cause(&mut self, at: Nanos, token: Token, what: What) {
+    pub(crate) fn cause(&mut self, at: Nanos, token: Token, kind: NetworkEventKind) {
         self.caused += 1;
         self.events.push(Reverse(NetworkEvent {
             at,
             number: self.caused,
             token,
-            what,
+            kind,
         }));
     }
 
@@ -212,12 +212,12 @@ impl Sim {
     fn waits_to_be_accepted(&mut self, token: Token, at: Nanos) {
         let Accepting { each, from, .. } = self.network.accepting;
         if each == Nanos(0) {
-            return self.cause(at.max(from), token, What::Connects);
+            return self.cause(at.max(from), token, NetworkEventKind::Connects);
         }
         self.unaccepted.push_back(token);
         if !std::mem::replace(&mut self.is_accepting, true) {
             let at = at.max(from).max(self.accepted_at.plus(each));
-            self.cause(at, token, What::Accepts);
+            self.cause(at, token, NetworkEventKind::Accepts);
         }
     }
 
@@ -234,7 +234,7 @@ impl Sim {
         self.is_accepting = !self.unaccepted.is_empty();
         if let Some(next) = self.unaccepted.front().copied() {
             let at = self.now.plus(self.network.accepting.each);
-            self.cause(at, next, What::Accepts);
+            self.cause(at, next, NetworkEventKind::Accepts);
         }
     }
 
@@ -251,42 +251,34 @@ impl Sim {
     /// Processes one event; events for the engine go to `ready`.
     fn happen(&mut self, event: NetworkEvent, ready: &mut Vec<Ready>) {
         let token = event.token;
-        if let What::Served = event.what {
+        match event.kind {
             // The worker becomes free even if the connection is closed.
-            return self.served(token);
-        }
-        if let What::Accepts = event.what {
-            return self.accepts(ready);
-        }
-        if let What::Shared(turn) = event.what {
-            return self.shared(turn);
-        }
-        if self.alive(token).is_none() {
-            return;
-        }
-        match event.what {
-            What::Connects => {
+            NetworkEventKind::Served => self.served(token),
+            NetworkEventKind::Accepts => self.accepts(ready),
+            NetworkEventKind::Shared(turn) => self.shared(turn),
+            _ if self.alive(token).is_none() => {}
+            NetworkEventKind::Connects => {
                 ready.push(Ready::Connected(token));
                 self.advance(token);
             }
-            What::Refused => {
+            NetworkEventKind::Refused => {
                 self.connections[token.slot as usize] = None;
                 ready.push(Ready::Unconnected(token, refused()));
             }
-            What::Arrives(piece) => {
+            NetworkEventKind::Arrives(piece) => {
                 let connection = self.connection(token);
                 connection.is_broken |= matches!(piece, TcpSegment::Break);
                 connection.inbox.arrives(piece);
                 ready.push(Ready::Receivable(token));
             }
-            What::Room => ready.push(Ready::MaySend(token)),
-            What::Reaches(_) if self.is_away() => {
-                self.cause(self.now, token, What::Arrives(TcpSegment::Break));
+            NetworkEventKind::Room => ready.push(Ready::MaySend(token)),
+            NetworkEventKind::Reaches(_) if self.is_away() => {
+                let reset = NetworkEventKind::Arrives(TcpSegment::Break);
+                self.cause(self.now, token, reset);
             }
-            What::Reaches(bytes) => self.reaches(token, &bytes),
-            What::IdleClose => self.peer_closes(token),
-            What::SendsUnprompted(bytes) => self.sends_unprompted(token, bytes),
-            What::Served | What::Shared(_) | What::Accepts => {}
+            NetworkEventKind::Reaches(bytes) => self.reaches(token, &bytes),
+            NetworkEventKind::IdleClose => self.peer_closes(token),
+            NetworkEventKind::SendsUnprompted(bytes) => self.sends_unprompted(token, bytes),
         }
     }
 
@@ -358,7 +350,7 @@ impl Io for Sim {
         });
         let at = self.now.plus(Nanos(2 * self.network.delay.0));
         if is_refused {
-            self.cause(at, token, What::Refused);
+            self.cause(at, token, NetworkEventKind::Refused);
         } else if self.accepted <= self.network.accepting.most {
             self.waits_to_be_accepted(token, at);
         }
@@ -380,11 +372,12 @@ impl Io for Sim {
             let some = self.random.below(bytes.len() as u64);
             taken = usize::try_from(some).expect("below a length");
             let at = self.now.plus(self.network.delay);
-            self.cause(at, token, What::Room);
+            self.cause(at, token, NetworkEventKind::Room);
         }
         self.connection(token).unacknowledged += taken;
         let at = self.now.plus(self.network.delay);
-        self.cause(at, token, What::Reaches(bytes[..taken].to_vec()));
+        let reaches = NetworkEventKind::Reaches(bytes[..taken].to_vec());
+        self.cause(at, token, reaches);
         Ok(taken)
     }
 

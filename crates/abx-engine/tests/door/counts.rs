@@ -10,8 +10,8 @@ use crate::{HELLO, engine_that_waits, identity, load, outcomes, requests, run, s
 
 #[test]
 fn exactly_the_requested_number_of_requests_is_sent() {
-    // Method: more and fewer requests than connections, and more threads than
-    // connections; the peer counts too.
+    // Method: more and fewer requests than connections, and more threads than connections. The peer
+    // counts the requests, too.
     for (threads, connections, count) in [
         (1, 1, 1),
         (1, 10, 3),
@@ -69,7 +69,7 @@ fn without_keep_alive_every_request_has_a_separate_connection() {
 
 #[test]
 fn a_response_that_ends_its_connection_costs_a_new_one() {
-    // Method: the client would keep the connection, the response has `close`.
+    // Method: a client that would keep the connection, and a response with `Connection: close`.
     let peer =
         Peer::responding(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello");
     let slice = run(1, &load(peer.address(), 1), &requests(10));
@@ -126,7 +126,7 @@ fn waiting_awake_is_counted_separately() {
 
 #[test]
 fn connections_come_from_the_given_addresses_in_turn() {
-    // Method: three addresses, seven connections over two threads.
+    // Method: three addresses, and seven connections of two threads.
     let peer = Peer::responding(HELLO);
     let mut plan = load(peer.address(), 7);
     plan.sources = ["127.0.0.2", "127.0.0.3", "127.0.0.4"]
@@ -146,8 +146,8 @@ fn connections_come_from_the_given_addresses_in_turn() {
 
 #[test]
 fn a_request_larger_than_every_buffer_is_sent_whole() {
-    // Method: 16 MB, more than the kernel's largest send and receive buffer
-    // together, to a peer that lets them fill up before it reads.
+    // Method: 16 MB, which is more than the kernel's largest send and receive buffers together, to
+    // a peer that lets the buffers fill up before it reads.
     let body: Vec<u8> = (0..16_000_000_u32)
         .map(|place| (place % 249) as u8)
         .collect();
@@ -173,8 +173,8 @@ fn a_request_larger_than_every_buffer_is_sent_whole() {
 
 #[test]
 fn throughput_never_exceeds_what_the_responses_delay_allows() {
-    // Method: Little's law. Ten connections and 5 ms per response allow 2000
-    // responses per second of connection time, and 1 % for rounding.
+    // Method: Little's law. Ten connections and 5 ms per response allow 2000 responses per second,
+    // plus 1 % for rounding.
     let peer = Peer::start(|mut connection| {
         while connection.read_request() {
             wait_ms(5);
@@ -195,9 +195,8 @@ fn throughput_never_exceeds_what_the_responses_delay_allows() {
 
 #[test]
 fn a_mix_of_requests_is_sent_by_weight_and_checked_one_by_one() {
-    // Method: GET with a body and POST with another, 1 to 3. The peer responds to
-    // the POST, whose body is not empty, with `other`; if responses were mixed up,
-    // they would be wrong.
+    // Method: a GET and a POST with weights 1 and 3. The peer responds to the POST, which has a
+    // body, with `other`, so a response to the wrong request would be incorrect.
     let peer = Peer::start(|mut connection| {
         while let Some(body) = connection.read_body() {
             connection.send(if body.is_empty() {

@@ -35,7 +35,7 @@ enum After {
 }
 
 fn peer(after: After) -> Peer {
-    let kept = Mutex::new(Vec::new());
+    let connections = Mutex::new(Vec::new());
     Peer::start(move |mut connection: Connection| {
         if connection.read_head().is_none() {
             return;
@@ -44,15 +44,15 @@ fn peer(after: After) -> Peer {
         match after {
             After::Closes => {}
             After::Reads => connection.hold(),
-            After::Keeps => kept.lock().unwrap().push(connection),
+            After::Keeps => connections.lock().unwrap().push(connection),
         }
     })
 }
 
 #[test]
 fn a_response_that_comes_before_the_end_of_an_upload_counts() {
-    // Method: servers that respond to the head of an upload, and then close, read on or keep
-    // the connection; each request of a load, and a probe, has that response.
+    // Method: servers that respond to the head of an upload, and then close, read on or keep the
+    // connection. Each request of a load gets that response, and so does a probe.
     for after in [After::Closes, After::Reads, After::Keeps] {
         for bytes in [100_000, 3_000_000] {
             let peer = peer(after);

@@ -12,7 +12,7 @@ use crate::{HELLO, NOBODY, engine, load, outcomes, requests, run, span_ms, until
 
 #[test]
 fn a_slice_ends_early_without_a_listener() {
-    // Method: an hour of load on a closed port. Few tries, all of them refused.
+    // Method: an hour of load on a closed port. There are few tries, and all are refused.
     let mut engine = engine(2);
     let (pool, report) = engine.open(&load(NOBODY, 4)).unwrap();
     assert_eq!(report.standing, 0);
@@ -28,7 +28,7 @@ fn a_slice_ends_early_without_a_listener() {
 
 #[test]
 fn a_slice_ends_early_when_the_peer_stops_listening() {
-    // Method: the peer goes away in the middle of an hour of load.
+    // Method: a peer that goes away during an hour of load.
     let mut peer = Peer::responding(HELLO);
     let plan = load(peer.address(), 4);
     let loading = std::thread::spawn(move || run(2, &plan, &span_ms(3_600_000, 0)));
@@ -41,7 +41,7 @@ fn a_slice_ends_early_when_the_peer_stops_listening() {
     assert!(slice.tally.outcomes.count(Outcome::Refused) > 0);
     let failed = slice.tally.outcomes.failed();
     assert!(failed <= 24, "{:?}", outcomes(&slice));
-    // Requests still waiting have waited this long; a refusal took no time of the peer's.
+    // Unfinished requests have waited, too; a refusal takes none of the peer's time.
     let waited = slice.tally.outcomes.ok() + slice.tally.outcomes.count(Outcome::Unfinished);
     assert_eq!(
         slice.tally.times.response.count(),
@@ -53,8 +53,8 @@ fn a_slice_ends_early_when_the_peer_stops_listening() {
 
 #[test]
 fn a_request_without_a_response_times_out_and_its_connection_is_replaced() {
-    // Method: the first request never gets a response, all others do, until the fifth of
-    // four connections sends one. The time waited belongs to the response times.
+    // Method: four connections, where only the first request gets no response; the load is stopped
+    // when a fifth connection has sent a request. The wait is one of the response times.
     let is_first = AtomicBool::new(true);
     let replaced = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&replaced);
@@ -74,7 +74,7 @@ fn a_request_without_a_response_times_out_and_its_connection_is_replaced() {
     let stopper = engine.stopper();
     let slice = std::thread::scope(|scope| {
         let loading = scope.spawn(|| engine.slice(pool, &span_ms(3_600_000, 0)).unwrap());
-        until("a connection in its place", || {
+        until("a replacement connection", || {
             replaced.load(Ordering::SeqCst)
         });
         stopper.stop();
@@ -96,9 +96,9 @@ fn a_request_without_a_response_times_out_and_its_connection_is_replaced() {
 
 #[test]
 fn a_slice_ends_early_when_no_connection_gets_a_response() {
-    // Method: the kernel accepts, nothing reads; an hour of load, in two threads
-    // of two connections each. Second tries that are under way when both have reported
-    // enough are given up, not waited for.
+    // Method: an hour of load on a listener that never reads, by two threads with two connections
+    // each. Second tries that are in flight when both threads have seen enough timeouts are given
+    // up at once.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut plan = load(silent.local_addr().unwrap(), 4);
     plan.timeout = Duration::from_nanos(100_000_000);
@@ -116,8 +116,8 @@ fn a_slice_ends_early_when_no_connection_gets_a_response() {
 
 #[test]
 fn a_close_in_the_middle_of_a_response_is_an_early_close() {
-    // Method: each connection gives one correct response and the first part of
-    // another one, cut in the first line, in a header, and in the body.
+    // Method: connections with one correct response and the first part of another one, cut in the
+    // first line, in a header, and in the body.
     let body_start = HELLO.len() - 5;
     for cut in [1, 12, body_start - 2, body_start, body_start + 3] {
         let peer = Peer::start(move |mut connection| {
@@ -140,7 +140,7 @@ fn a_close_in_the_middle_of_a_response_is_an_early_close() {
 
 #[test]
 fn a_reset_in_the_middle_of_a_response_is_a_reset() {
-    // Method: as for the early close, but the kernel is set to reset.
+    // Method: connections with one correct response and a part of another one before a reset.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);
@@ -157,8 +157,8 @@ fn a_reset_in_the_middle_of_a_response_is_a_reset() {
 
 #[test]
 fn a_new_connection_closed_after_the_request_is_an_empty_response() {
-    // Method: close after the request, without a byte, on every connection. A
-    // new connection is no idle one, so nothing is sent twice.
+    // Method: a peer that closes every connection after its first request, without sending a byte.
+    // These connections are new and not idle, so no request is sent twice.
     let peer = Peer::start(|mut connection| {
         connection.read_request();
     });
@@ -173,8 +173,8 @@ fn a_new_connection_closed_after_the_request_is_an_empty_response() {
 
 #[test]
 fn a_stopped_slice_leaves_requests_in_flight_unfinished() {
-    // Method: an hour of load on a peer that responds to all but the last; stop
-    // once every connection waits.
+    // Method: an hour of load on a peer that responds to ten requests; the load is stopped once
+    // every connection waits.
     let responded = AtomicUsize::new(0);
     let peer = Peer::start(move |mut connection| {
         while connection.read_request() {

@@ -89,9 +89,9 @@ fn plan(peer: &Peer, keep_alive: bool) -> LoadPlan {
 
 #[test]
 fn a_connection_is_reused_only_if_both_sides_agree() {
-    // Method: responses by table, with keep-alive and without, from peers that
-    // close and peers that keep every connection open. All requests have their
-    // response, on as many connections as the rules allow, with the heads of `ab`.
+    // Method: the responses of a table, with keep-alive and without, from peers that close and
+    // peers that keep every connection open. All requests, whose heads are those of `ab`, get their
+    // responses, on as many connections as the rules allow.
     for &(response, then, may_be_kept) in RESPONSES {
         for keep_alive in [false, true] {
             let case = format!("{response:?}, {then:?}, keep-alive {keep_alive}");
@@ -118,8 +118,8 @@ fn a_connection_is_reused_only_if_both_sides_agree() {
 
 #[test]
 fn a_response_without_an_end_times_out() {
-    // Method: no length, and a peer that never closes, whether keep-alive was
-    // requested or not. The timeout ends each request, and the slice.
+    // Method: responses without a length from a peer that never closes, with and without
+    // keep-alive. The timeout ends each request, and the slice.
     for keep_alive in [false, true] {
         let (peer, _) = peer("HTTP/1.0 200 OK\r\n\r\nhello", Then::KeepsOpen);
         let mut plan = plan(&peer, keep_alive);
@@ -134,7 +134,7 @@ fn a_response_without_an_end_times_out() {
 
 #[test]
 fn a_probe_ends_with_the_length_or_the_close() {
-    // Method: the same responses, requested once; only the one without an end fails.
+    // Method: probes of the same responses, of which only the one without an end fails.
     let ask =
         |request: &RequestPlan, peer: &Peer, limit| probe(peer.address(), None, request, limit);
     let long = Duration::from_secs(30);

@@ -22,16 +22,17 @@ fn streams(peer: &Peer, connections: u32, streams: u32) -> LoadPlan {
 
 #[test]
 fn responses_come_in_any_order_and_belong_to_their_streams() {
-    // Method: requests that come together get responses from the last to the first, heads before
-    // bodies, and bodies in two parts, taking turns; every body is hashed. The peer counts.
+    // Method: requests that come together get their responses from the last to the first: all
+    // heads, then the first part of all bodies, then the second. Every body is hashed, and the
+    // peer counts the requests.
     let count = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&count);
-    let peer = streaming(SETTINGS, move |asked| {
-        counter.fetch_add(asked.streams.len(), Ordering::SeqCst);
-        let each = || asked.streams.iter().rev().copied();
-        let heads = each().flat_map(head);
-        let parts = each().flat_map(|stream| frame(0, 0, stream, b"hel"));
-        let rest = each().flat_map(|stream| last_data(stream, b"lo"));
+    let peer = streaming(SETTINGS, move |batch| {
+        counter.fetch_add(batch.streams.len(), Ordering::SeqCst);
+        let reversed = || batch.streams.iter().rev().copied();
+        let heads = reversed().flat_map(head);
+        let parts = reversed().flat_map(|stream| frame(0, 0, stream, b"hel"));
+        let rest = reversed().flat_map(|stream| last_data(stream, b"lo"));
         Some(heads.chain(parts).chain(rest).collect())
     });
     let slice = run(2, &streams(&peer, 3, 8), &requests(3_000));
@@ -44,13 +45,13 @@ fn responses_come_in_any_order_and_belong_to_their_streams() {
 
 #[test]
 fn a_stream_that_is_reset_fails_alone() {
-    // Method: every fifth stream is reset by the server; the connection continues.
-    let peer = streaming(SETTINGS, |asked| {
-        let each = asked.streams.iter().map(|stream| match stream % 10 {
-            9 => reset(*stream, 7),
-            _ => hello(*stream),
-        });
-        Some(each.flatten().collect())
+    // Method: a server that resets every fifth stream; the connection continues.
+    let peer = streaming(SETTINGS, |batch| {
+        let response = |stream: u32| match stream % 10 {
+            9 => reset(stream, 7),
+            _ => hello(stream),
+        };
+        Some(batch.responses(response))
     });
     let slice = run(1, &streams(&peer, 1, 4), &requests(100));
     let expected = [(Outcome::Ok, 80), (Outcome::StreamReset, 20)];
@@ -60,19 +61,19 @@ fn a_stream_that_is_reset_fails_alone() {
 
 #[test]
 fn requests_after_a_goaway_are_sent_again_over_a_new_connection() {
-    // Method: ten responses or more on each connection, with the last one a GOAWAY; requests
-    // sent after it are sent again, and counted as that.
-    let peer = streaming(SETTINGS, |asked| {
-        if asked.before >= 10 {
-            // These came after its GOAWAY.
+    // Method: at least ten responses on each connection, and a GOAWAY before the last ones. Later
+    // requests are sent again, and the announced closes are counted.
+    let peer = streaming(SETTINGS, |batch| {
+        if batch.before >= 10 {
+            // These requests came after the GOAWAY.
             return None;
         }
-        let last = *asked.streams.last()?;
+        let last = *batch.streams.last()?;
         let mut bytes = Vec::new();
-        if asked.before + asked.streams.len() >= 10 {
+        if batch.before + batch.streams.len() >= 10 {
             bytes.extend(go_away(last));
         }
-        bytes.extend(asked.streams.iter().flat_map(|stream| hello(*stream)));
+        bytes.extend(batch.responses(hello));
         Some(bytes)
     });
     let slice = run(1, &streams(&peer, 2, 4), &requests(200));
@@ -84,7 +85,7 @@ fn requests_after_a_goaway_are_sent_again_over_a_new_connection() {
 
 #[test]
 fn a_server_that_processes_no_stream_does_not_get_requests_forever() {
-    // Method: a GOAWAY for each first request, which was not processed.
+    // Method: a server that sends a GOAWAY in place of every response.
     let peer = streaming(SETTINGS, |_| Some(go_away(0)));
     let slice = run(1, &streams(&peer, 1, 2), &requests(50));
     assert_eq!(slice.tally.outcomes.ok(), 0);
@@ -94,20 +95,14 @@ fn a_server_that_processes_no_stream_does_not_get_requests_forever() {
 
 #[test]
 fn no_more_streams_are_open_than_the_server_allows() {
-    // Method: a server that allows two, with eight requests: it never sees more than two at a
-    // time, and responds to all of them.
+    // Method: up to eight requests in flight to a server that allows two. It never sees more than
+    // two at a time, and responds to all of them.
     const TWO: &[u8] = &[0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 2];
     let most = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&most);
-    let peer = streaming(TWO, move |asked| {
-        seen.fetch_max(asked.streams.len(), Ordering::SeqCst);
-        Some(
-            asked
-                .streams
-                .iter()
-                .flat_map(|stream| hello(*stream))
-                .collect(),
-        )
+    let peer = streaming(TWO, move |batch| {
+        seen.fetch_max(batch.streams.len(), Ordering::SeqCst);
+        Some(batch.responses(hello))
     });
     let slice = run(1, &streams(&peer, 1, 8), &requests(100));
     assert_eq!(outcomes(&slice), [(Outcome::Ok, 100)]);
@@ -116,7 +111,7 @@ fn no_more_streams_are_open_than_the_server_allows() {
 
 #[test]
 fn every_wrong_response_has_its_outcome() {
-    // Method: each kind for all requests of a slice.
+    // Method: for each kind of wrong response, a slice in which every response is of this kind.
     type Response = fn(u32) -> Vec<u8>;
     let kinds: [(Response, Outcome); 5] = [
         (
@@ -137,48 +132,27 @@ fn every_wrong_response_has_its_outcome() {
         (|stream| frame(1, 5, stream, &[0x80]), Outcome::Malformed),
     ];
     for (response, outcome) in kinds {
-        let peer = streaming(SETTINGS, move |asked| {
-            Some(
-                asked
-                    .streams
-                    .iter()
-                    .flat_map(|stream| response(*stream))
-                    .collect(),
-            )
-        });
+        let peer = streaming(SETTINGS, move |batch| Some(batch.responses(response)));
         let slice = run(1, &streams(&peer, 1, 1), &requests(2));
-        let came = outcomes(&slice);
+        let counts = outcomes(&slice);
         assert!(
-            matches!(came[..], [(outcome, 1 | 2)] if outcome == outcome),
-            "{outcome:?}: {came:?}"
+            matches!(counts[..], [(counted, 1 | 2)] if counted == outcome),
+            "{outcome:?}: {counts:?}"
         );
     }
 }
 
 #[test]
 fn begun_responses_fail_with_their_connection_and_the_rest_is_sent_again() {
-    // Method: each first connection serves one request; of the next four together it begins
-    // two, and breaks. These fail, the others are sent again and get their responses.
-    let is_broken = Arc::new(AtomicUsize::new(0));
-    let broken = Arc::clone(&is_broken);
-    let peer = streaming(SETTINGS, move |asked| {
-        let [first, second, ..] = asked.streams[..] else {
-            return Some(
-                asked
-                    .streams
-                    .iter()
-                    .flat_map(|stream| hello(*stream))
-                    .collect(),
-            );
+    // Method: a connection serves a first batch of requests, begins the responses to two requests
+    // of a later batch, and breaks. These two fail; the others are sent again and served.
+    let batches = AtomicUsize::new(0);
+    let peer = streaming(SETTINGS, move |batch| {
+        let [first, second, ..] = batch.streams[..] else {
+            return Some(batch.responses(hello));
         };
-        if asked.before == 0 || broken.fetch_add(1, Ordering::SeqCst) > 0 {
-            return Some(
-                asked
-                    .streams
-                    .iter()
-                    .flat_map(|stream| hello(*stream))
-                    .collect(),
-            );
+        if batch.before == 0 || batches.fetch_add(1, Ordering::SeqCst) > 0 {
+            return Some(batch.responses(hello));
         }
         let long = [0, 0xff, 0, 0, 0, 0, 0, 0, 0];
         Some([&head(second)[..], &head(first), &long].concat())
@@ -192,20 +166,14 @@ fn begun_responses_fail_with_their_connection_and_the_rest_is_sent_again() {
 
 #[test]
 fn bodies_of_requests_go_out_as_there_is_room() {
-    // Method: bodies of 300,000 bytes, four at a time; the peer counts all of them and returns
-    // the credit for the bytes that it took.
+    // Method: bodies of 300,000 bytes, four at a time. The peer counts all requests and bytes, and
+    // returns the credit for the bytes that it has read.
     let [count, bytes] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
-    let (counter, taken) = (Arc::clone(&count), Arc::clone(&bytes));
-    let peer = streaming(SETTINGS, move |asked| {
-        counter.fetch_add(asked.streams.len(), Ordering::SeqCst);
-        taken.fetch_add(asked.body_bytes, Ordering::SeqCst);
-        Some(
-            asked
-                .streams
-                .iter()
-                .flat_map(|stream| hello(*stream))
-                .collect(),
-        )
+    let (counter, byte_counter) = (Arc::clone(&count), Arc::clone(&bytes));
+    let peer = streaming(SETTINGS, move |batch| {
+        counter.fetch_add(batch.streams.len(), Ordering::SeqCst);
+        byte_counter.fetch_add(batch.body_bytes, Ordering::SeqCst);
+        Some(batch.responses(hello))
     });
     let mut plan = streams(&peer, 2, 4);
     plan.requests[0].request.method = "POST".to_owned();
@@ -219,15 +187,7 @@ fn bodies_of_requests_go_out_as_there_is_room() {
 #[test]
 fn without_keep_alive_each_request_has_its_connection() {
     // Method: ten requests over ten connections.
-    let peer = streaming(SETTINGS, |asked| {
-        Some(
-            asked
-                .streams
-                .iter()
-                .flat_map(|stream| hello(*stream))
-                .collect(),
-        )
-    });
+    let peer = streaming(SETTINGS, |batch| Some(batch.responses(hello)));
     let mut plan = streams(&peer, 2, 8);
     plan.keep_alive = false;
     let slice = run(1, &plan, &requests(10));
@@ -237,8 +197,7 @@ fn without_keep_alive_each_request_has_its_connection() {
 
 #[test]
 fn a_server_without_http2_is_detected_before_any_request() {
-    // Method: a server of HTTP/1, one that closes, and one that sends nothing correct: how
-    // connections fail, and the error of a probe.
+    // Method: the connections of a load and a probe, to a server of HTTP/1 and to one that closes.
     let http1 = Peer::start(|mut connection| {
         if connection.read().is_some() {
             connection.send(HELLO);
@@ -270,14 +229,14 @@ fn a_server_without_http2_is_detected_before_any_request() {
 
 #[test]
 fn a_probe_reads_a_whole_response_and_its_server() {
-    // Method: a response with a field, and a stream that is reset.
-    let peer = streaming(SETTINGS, |asked| {
-        let stream = asked.streams[0];
+    // Method: a response with a `server` field, and a stream that is reset.
+    let peer = streaming(SETTINGS, |batch| {
+        let stream = batch.streams[0];
         let mut block = vec![0x88, 0, 6];
         block.extend(b"server\x03s/1");
         Some([frame(1, 4, stream, &block), last_data(stream, b"hello")].concat())
     });
-    let refusing = streaming(SETTINGS, |asked| Some(reset(asked.streams[0], 13)));
+    let refusing = streaming(SETTINGS, |batch| Some(reset(batch.streams[0], 13)));
     let ask = |peer: &Peer| {
         let plan = streams(peer, 1, 1);
         probe(

@@ -13,8 +13,8 @@ const MS: u64 = 1_000_000;
 
 #[test]
 fn a_number_of_requests_is_exact_over_any_number_of_workers() {
-    // Method: 16 and 64 workers with more, as many and fewer connections; each worker has
-    // its part of the requests, and those without a connection have none.
+    // Method: 16 and 64 workers with more, as many and fewer connections. Each worker with a
+    // connection sends its share of the requests.
     let peer = Peer::responding(HELLO);
     for (threads, connections, count) in [(16, 50, 1_003), (64, 64, 1_000), (64, 10, 333)] {
         let slice = run(
@@ -30,9 +30,8 @@ fn a_number_of_requests_is_exact_over_any_number_of_workers() {
 
 #[test]
 fn a_rate_is_exact_over_any_number_of_workers() {
-    // Method: the requests due in the counted part of a slice, by the schedule itself, against
-    // those that 16 and 64 workers sent, or could not send in time. 10 connections are
-    // fewer than workers.
+    // Method: the schedule's requests in the counted part of a slice are those that 16 and 64
+    // workers sent or could not send in time. There are fewer connections than workers.
     let peer = Peer::responding(HELLO);
     let per_s = "2000".parse().unwrap();
     let arrivals = [Arrivals::Constant { per_s }, Arrivals::Poisson { per_s }];

@@ -21,10 +21,9 @@ fn read(connection: &mut Connection, count: usize) -> bool {
 
 #[test]
 fn a_whole_window_is_in_flight_at_first_and_more_than_half_afterwards() {
-    // Method: a peer that responds only when it has read the whole window. Then, again
-    // and again, it responds to half of it one by one, and to the next ones only when it has
-    // read one more than half, byte by byte; with fewer in flight no response would ever
-    // come.
+    // Method: a peer that responds only after it has read a full window. From then on it responds
+    // to half of it one by one, and waits until it has read one request more than half, byte by
+    // byte. With fewer requests in flight no response would ever come.
     for depth in [2, 16] {
         let (window, half) = (depth as usize, depth as usize / 2);
         let peer = Peer::start(move |mut connection| {
@@ -60,8 +59,8 @@ fn a_whole_window_is_in_flight_at_first_and_more_than_half_afterwards() {
 
 #[test]
 fn each_response_is_checked_by_its_own_request() {
-    // Method: GET with a body and POST with another, 1 to 3, sixteen in flight.
-    // If responses were matched in another order, they would be wrong.
+    // Method: a GET and a POST with weights 1 and 3 and different responses, sixteen in flight. A
+    // response to the wrong request would be incorrect.
     let peer = Peer::start(|mut connection| {
         while let Some(body) = connection.read_body() {
             connection.send(if body.is_empty() {
@@ -88,19 +87,19 @@ fn each_response_is_checked_by_its_own_request() {
 
 #[test]
 fn large_requests_and_responses_stay_apart() {
-    // Method: requests of 3 MB, eight of which no buffer holds, and responses of
+    // Method: eight requests of 3 MB in flight, more than any buffer holds, and responses of
     // 100 kB, which are skipped or hashed.
     let body: Vec<u8> = (0..100_000_u32).map(|place| (place % 251) as u8).collect();
-    let asked: Vec<u8> = (0..3_000_000_u32)
+    let upload: Vec<u8> = (0..3_000_000_u32)
         .map(|place| (place % 249) as u8)
         .collect();
     let mut response = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n".to_vec();
     response.extend_from_slice(&body);
-    let (whole, expected) = (response.clone(), asked.clone());
+    let (reply, expected) = (response.clone(), upload.clone());
     let peer = Peer::start(move |mut connection| {
         while let Some(received) = connection.read_body() {
             if received == expected {
-                connection.send(&whole)
+                connection.send(&reply)
             } else {
                 connection.send(b"HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n")
             }
@@ -108,7 +107,7 @@ fn large_requests_and_responses_stay_apart() {
     });
     let mut plan = deep(&peer, 1, 8);
     plan.requests[0].request.method = "POST".to_owned();
-    plan.requests[0].request.body = asked;
+    plan.requests[0].request.body = upload;
     plan.requests[0].expect.body = Some(identity(&body));
     plan.verify_every = 2;
     let slice = run(1, &plan, &requests(20));
@@ -120,7 +119,7 @@ fn large_requests_and_responses_stay_apart() {
 
 #[test]
 fn requests_after_an_announced_close_do_not_fail() {
-    // Method: four in flight; each connection reads them, sends two responses, the second
+    // Method: a peer that reads four requests on each connection, sends two responses, the second
     // with `Connection: close`, and leaves the close to the client.
     let peer = Peer::start(|mut connection| {
         // The last connection of the load has two requests only.
@@ -141,8 +140,8 @@ fn requests_after_an_announced_close_do_not_fail() {
 
 #[test]
 fn requests_after_a_silent_close_are_sent_once_more() {
-    // Method: as above, but the peer reads all, sends one response, and closes without
-    // notice. None of those after it goes out a third time.
+    // Method: a peer that reads all requests on a connection, sends one response, and closes
+    // without notice. No later request goes out a third time.
     let peer = Peer::start(|mut connection| {
         let count = if connection.number() == 0 { 4 } else { 3 };
         if read(&mut connection, count) {
@@ -164,7 +163,7 @@ fn requests_after_a_silent_close_are_sent_once_more() {
 
 #[test]
 fn a_plan_has_one_request_in_flight_by_default_and_never_none() {
-    // Method: the JSON of a plan without the key; then a zero.
+    // Method: the JSON of a plan without the key, and a plan with zero requests in flight.
     let plan = load(NOBODY, 1);
     let mut json = serde_json::to_value(&plan).unwrap();
     json.as_object_mut().unwrap().remove("pipeline").unwrap();

@@ -12,8 +12,8 @@ use crate::{HELLO, NOBODY, engine, load, outcomes, requests, until};
 
 #[test]
 fn connections_closed_while_idle_are_reopened_before_the_slice() {
-    // Method: each connection closes after its first response. After a refresh,
-    // no connection is made in the slice and no request is sent twice.
+    // Method: connections that close after their first response. After a refresh, the slice makes
+    // no connection and sends no request twice.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);
@@ -35,7 +35,7 @@ fn connections_closed_while_idle_are_reopened_before_the_slice() {
 
 #[test]
 fn many_closed_connections_are_all_reopened() {
-    // Method: more connections than one wait returns events, all closed at once.
+    // Method: more connections than a wait returns events, all closed at once.
     const COUNT: usize = 600;
     abx_sys::limits::raise_descriptor_limit().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -124,9 +124,9 @@ fn a_stopped_engine_opens_nothing() {
 
 #[test]
 fn a_subject_that_comes_back_is_loaded_again() {
-    // Method: each connection is refused once and rests when the slice ends.
-    // Then the address listens but does not respond, and a slice has fewer
-    // requests than connections: those that rested in the first slice take no part.
+    // Method: every connection is refused once and rests at the end of a slice. Then the address
+    // accepts connections without a response, and a slice has fewer requests than connections:
+    // connections that rested in the first slice take no part.
     let gone = TcpListener::bind("127.0.0.78:0").unwrap();
     let address = gone.local_addr().unwrap();
     drop(gone);
@@ -146,8 +146,8 @@ fn a_subject_that_comes_back_is_loaded_again() {
 
 #[test]
 fn idle_connections_of_one_pool_do_not_disturb_another() {
-    // Method: the idle pool's peer closes all its connections while the other
-    // pool is loaded; both are exact before and after.
+    // Method: the peer of the idle pool closes all its connections while the other pool is loaded;
+    // the counts of both are exact before and after.
     let idle_peer = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);

@@ -19,8 +19,8 @@ fn get(address: SocketAddr) -> Result<Response, ProbeError> {
 
 #[test]
 fn a_whole_response_is_known_by_its_hashes() {
-    // Method: each way to end a body gives the same identity; the SHA-256 is
-    // that of `printf hello | sha256sum`.
+    // Method: every way to end a body gives the same identity, and the SHA-256 of
+    // `printf hello | sha256sum`.
     let responses: [&[u8]; 3] = [
         HELLO,
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
@@ -50,7 +50,7 @@ fn a_connect_without_a_listener_is_refused() {
 
 #[test]
 fn no_response_in_time_is_a_timeout() {
-    // Method: the kernel accepts and no program reads; and a response that never ends.
+    // Method: a listener that never reads, and a response that never ends.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let endless = Peer::start(|mut connection| {
         connection.read_request();
@@ -66,7 +66,7 @@ fn no_response_in_time_is_a_timeout() {
 
 #[test]
 fn a_stop_ends_the_wait_for_a_response() {
-    // Method: the kernel accepts and no program reads; the stop comes once there is a connection.
+    // Method: a listener that never reads; the stop comes once there is a connection.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     let stopper = Stopper::default();

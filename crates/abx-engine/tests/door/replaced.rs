@@ -8,8 +8,8 @@ use crate::{HELLO, engine, load, outcomes, requests, run};
 #[test]
 fn a_request_on_a_connection_closed_while_idle_is_sent_once_more() {
     // Method: each connection sends two responses, leaves a third request unread for 30 ms, and
-    // closes. The new connection responds to it at once, so only a time from the first
-    // intended moment can include those 30 ms.
+    // closes. The new connection responds to it at once, so a response time includes those 30 ms
+    // only if it counts from the first intended moment.
     let peer = Peer::start(|mut connection| {
         for _ in 0..2 {
             if connection.read_request() {
@@ -34,7 +34,7 @@ fn a_request_on_a_connection_closed_while_idle_is_sent_once_more() {
 
 #[test]
 fn a_request_is_not_sent_a_third_time() {
-    // Method: the second connection closes without a byte as well.
+    // Method: a second connection that closes without sending a byte, as the first one did.
     let peer = Peer::start(|mut connection| {
         if connection.number() == 0 && connection.read_request() {
             connection.send(HELLO);
@@ -56,8 +56,8 @@ fn a_request_is_not_sent_a_third_time() {
 
 #[test]
 fn a_request_that_was_read_and_dropped_has_failed_and_is_not_sent_again() {
-    // Method: each connection serves one request, and closes when it has read another,
-    // at once or after 5 ms.
+    // Method: each connection serves one request, and closes after it has read another one, at once
+    // or after 5 ms.
     for pause in [0, 5] {
         let peer = Peer::start(move |mut connection| {
             if connection.read_request() {
@@ -78,8 +78,8 @@ fn a_request_that_was_read_and_dropped_has_failed_and_is_not_sent_again() {
 
 #[test]
 fn no_response_is_lost_when_the_peer_closes_after_each_one() {
-    // Method: the close and the next request cross in every possible way; each
-    // request must have its response, and requests sent twice are counted as such.
+    // Method: the close and the next request cross in every possible way. Each request must get its
+    // response, and requests that are sent twice are counted as such.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);
@@ -87,16 +87,16 @@ fn no_response_is_lost_when_the_peer_closes_after_each_one() {
     });
     let slice = run(2, &load(peer.address(), 8), &requests(400));
 
-    let twice = slice.tally.outcomes.count(Outcome::IdleClose);
+    let resent = slice.tally.outcomes.count(Outcome::IdleClose);
     assert_eq!(slice.tally.outcomes.ok(), 400);
-    assert_eq!(slice.tally.outcomes.sent(), 400 + twice);
+    assert_eq!(slice.tally.outcomes.sent(), 400 + resent);
     assert!(!slice.stopped_responding);
 }
 
 #[test]
 fn no_response_is_lost_when_the_peer_resets_after_each_one() {
-    // Method: a reset follows each whole response, together with it or later.
-    // Events of connections that were replaced meanwhile must not count.
+    // Method: a reset follows each complete response, together with it or later. Events of
+    // connections that were replaced meanwhile must not count.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);
@@ -105,16 +105,16 @@ fn no_response_is_lost_when_the_peer_resets_after_each_one() {
     });
     let slice = run(2, &load(peer.address(), 8), &requests(400));
 
-    let twice = slice.tally.outcomes.count(Outcome::IdleClose);
+    let resent = slice.tally.outcomes.count(Outcome::IdleClose);
     assert_eq!(slice.tally.outcomes.ok(), 400);
-    assert_eq!(slice.tally.outcomes.sent(), 400 + twice);
+    assert_eq!(slice.tally.outcomes.sent(), 400 + resent);
     assert!(!slice.stopped_responding);
 }
 
 #[test]
 fn a_response_before_the_whole_request_costs_the_connection() {
-    // Method: 16 MB are in transit when the response to their head comes. The
-    // rest of them must not run into the next request.
+    // Method: a request of 16 MB is in transit when the response to its head comes. The rest of its
+    // body must not run into the next request.
     let peer = Peer::start(|mut connection| {
         if connection.read_head().is_some() {
             connection.send(HELLO);
@@ -136,9 +136,9 @@ fn a_response_before_the_whole_request_costs_the_connection() {
 
 #[test]
 fn a_connection_that_is_shut_down_unread_after_a_rest_is_opened_again() {
-    // Method: each connection serves one request, and is shut down when the next has come, as
-    // by a server that checks its idle timeout only then. After a rest of a second this
-    // is no failure; within a slice the server dropped bytes that its kernel had taken.
+    // Method: each connection serves one request, and is shut down when the next one arrives, as by
+    // a server that checks its idle timeout only then. After a rest of a second this is no failure;
+    // within a slice the server has dropped bytes that its kernel had received.
     let peer = Peer::start(|mut connection| {
         if connection.read_request() {
             connection.send(HELLO);

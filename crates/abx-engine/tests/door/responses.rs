@@ -42,7 +42,7 @@ fn every_framing_is_counted_to_the_byte() {
 
 #[test]
 fn a_body_may_end_with_the_connection() {
-    // Method: no length, no chunks, and a close after each response. The pool's
+    // Method: responses without a length and without chunks, each followed by a close. The pool's
     // first connection is made before the slice, the other nine in it.
     let response = b"HTTP/1.1 200 OK\r\n\r\nhello";
     let peer = Peer::start(|mut connection| {
@@ -60,7 +60,7 @@ fn a_body_may_end_with_the_connection() {
 
 #[test]
 fn a_response_may_come_in_any_two_pieces() {
-    // Method: one request for every place where a chunked response can be cut.
+    // Method: one request for every place at which a chunked response can be split.
     let response = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n";
     let peer = Peer::start(|mut connection| {
         for place in 1..response.len() {
@@ -80,7 +80,7 @@ fn a_response_may_come_in_any_two_pieces() {
 
 #[test]
 fn a_response_may_come_byte_by_byte() {
-    // Method: one system call for each byte, with and without a pause in between.
+    // Method: a peer that sends each byte by one system call, with and without a pause in between.
     let peer = Peer::start(|mut connection| {
         for pause in [0, 1, 0] {
             if connection.read_request() {
@@ -100,7 +100,8 @@ fn a_response_may_come_byte_by_byte() {
 
 #[test]
 fn a_large_body_is_hashed_to_its_last_byte() {
-    // Method: 5 MB, twenty times the receive buffer: correct, and with a different last byte.
+    // Method: bodies of 5 MB, twenty times the receive buffer: a correct one, and one with a wrong
+    // last byte.
     let mut body: Vec<u8> = (0..5_000_000_u32)
         .map(|place| (place % 251) as u8)
         .collect();
@@ -154,8 +155,8 @@ fn another_length_is_never_ok() {
 
 #[test]
 fn another_body_is_seen_as_often_as_bodies_are_hashed() {
-    // Method: always a wrong body of the correct length; every response is hashed, one in a
-    // hundred, or none.
+    // Method: wrong bodies of the correct length, with every response hashed, one in a hundred, or
+    // none.
     let peer = Peer::responding(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo");
     let mut plan = load(peer.address(), 2);
     let slice_tally = run(1, &plan, &requests(50));

@@ -1,4 +1,4 @@
-//! WebSocket: messages that come back, broadcasts, connections that are held.
+//! WebSocket: echoes, broadcasts and held connections.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use abx_evidence::{Connections, Message, Outcome, Shape};
 use abx_wire::websocket::{Close, FragmentPlace, Server};
 
 use crate::peers::peer::Peer;
-use crate::peers::talker::{Said, accept, echo, room, talking};
+use crate::peers::talker::{ReceivedMessage, accept, echo, room, talking};
 use crate::{engine, identity, load, outcomes, requests, run, span_ms};
 
 const TEXT: Message = Message::text(300);
 
-/// Two connections of this shape, every echo compared.
+/// A load of this shape over two connections.
 fn websockets(address: SocketAddr, shape: Shape) -> LoadPlan {
     let mut plan = load(address, 2);
     plan.shape = shape;
@@ -23,7 +23,7 @@ fn websockets(address: SocketAddr, shape: Shape) -> LoadPlan {
     plan
 }
 
-fn ask(peer: &Peer, message: Option<Message>) -> Result<WebSocketResponse, ProbeError> {
+fn probe(peer: &Peer, message: Option<Message>) -> Result<WebSocketResponse, ProbeError> {
     let request = load(peer.address(), 1).requests[0].request.clone();
     let limit = Duration::from_secs(30);
     probe_websocket(peer.address(), None, &request, message, 9, limit)
@@ -31,9 +31,9 @@ fn ask(peer: &Peer, message: Option<Message>) -> Result<WebSocketResponse, Probe
 
 #[test]
 fn every_echo_is_counted_to_the_byte() {
-    // Method: texts and binary messages of each length of a frame's head, small ones
-    // pipelined; bytes are those of the frames that came. The longest is skipped
-    // if it is not hashed.
+    // Method: text and binary messages with every length of a frame's head, with and without
+    // pipelining. The bytes are those of the received frames. The longest message is skipped if it
+    // is not hashed.
     for (is_text, bytes, pipeline, head, every) in [
         (true, 0, 1, 2, 1),
         (true, 125, 1, 2, 1),
@@ -61,11 +61,12 @@ fn every_echo_is_counted_to_the_byte() {
 
 #[test]
 fn fragments_and_pings_between_them_make_one_echo() {
-    // Method: each echo in two fragments with a ping between them, in time.
-    let peer = talking(|server: &mut Server, message: Said, out: &mut Vec<u8>| {
+    // Method: a peer that sends each echo in two fragments with a ping between them.
+    let peer = talking(|server: &mut Server, message: ReceivedMessage, out: &mut Vec<u8>| {
         let (first, second) = message.payload.split_at(message.number % 300);
-        let sent = server.send_fragment(message.kind, first, FragmentPlace::Inner, out);
-        sent.and_then(|()| server.ping(b"there?", out))
+        let result = server.send_fragment(message.kind, first, FragmentPlace::Inner, out);
+        result
+            .and_then(|()| server.ping(b"there?", out))
             .and_then(|()| server.send_fragment(message.kind, second, FragmentPlace::Last, out))
             .is_ok()
     });
@@ -77,12 +78,12 @@ fn fragments_and_pings_between_them_make_one_echo() {
 
 #[test]
 fn a_wrong_echo_is_not_correct() {
-    // Method: one byte changed in each, and one left out.
-    let other = |server: &mut Server, mut message: Said, out: &mut Vec<u8>| {
+    // Method: echoes with one byte changed, and echoes without their last byte.
+    let other = |server: &mut Server, mut message: ReceivedMessage, out: &mut Vec<u8>| {
         message.payload[7] ^= 1;
         echo(server, message, out)
     };
-    let shorter = |server: &mut Server, mut message: Said, out: &mut Vec<u8>| {
+    let shorter = |server: &mut Server, mut message: ReceivedMessage, out: &mut Vec<u8>| {
         message.payload.pop();
         echo(server, message, out)
     };
@@ -98,7 +99,7 @@ fn a_wrong_echo_is_not_correct() {
 
 #[test]
 fn a_refused_handshake_is_an_outcome_of_a_load_and_a_response_to_a_probe() {
-    // Method: 503 to every handshake: for a load an outcome, for a probe a status.
+    // Method: a peer that responds to every handshake with 503.
     let peer = Peer::responding(b"HTTP/1.1 503 Busy\r\nServer: full\r\nContent-Length: 0\r\n\r\n");
     let plan = websockets(peer.address(), Shape::Echo(TEXT));
     let mut engine = engine(1);
@@ -110,38 +111,38 @@ fn a_refused_handshake_is_an_outcome_of_a_load_and_a_response_to_a_probe() {
     let failed = slice.tally.outcomes.count(Outcome::WrongStatus);
     assert_eq!((failed > 0, failed), (true, slice.tally.outcomes.sent()));
 
-    let response = ask(&peer, Some(TEXT)).unwrap();
+    let response = probe(&peer, Some(TEXT)).unwrap();
     assert_eq!((response.status, response.echo), (503, None));
     assert_eq!(response.head_fields.server.as_deref(), Some("full"));
 }
 
 #[test]
 fn an_echo_is_known_by_its_payload() {
-    // Method: a right echo has the identity of the payload that plan and seed give;
-    // without a message the handshake is all.
+    // Method: a correct echo has the identity of the payload that follows from plan and seed;
+    // without a message the probe ends after the handshake.
     let peer = talking(echo);
-    let response = ask(&peer, Some(TEXT)).unwrap();
-    let came = response.echo.unwrap();
-    assert_eq!((response.status, came.is_text), (101, true));
-    assert_eq!(came.body, identity(&payload(TEXT, 9)));
-    let opened = ask(&peer, None).unwrap();
+    let response = probe(&peer, Some(TEXT)).unwrap();
+    let echo = response.echo.unwrap();
+    assert_eq!((response.status, echo.is_text), (101, true));
+    assert_eq!(echo.body, identity(&payload(TEXT, 9)));
+    let opened = probe(&peer, None).unwrap();
     assert_eq!((opened.status, opened.echo), (101, None));
 }
 
 #[test]
 fn a_websocket_that_breaks_off_is_a_fault() {
-    // Method: a close in place of the echo, an end without one, and no HTTP.
-    let closing = talking(|server: &mut Server, _: Said, out: &mut Vec<u8>| {
+    // Method: a close frame instead of the echo, an end without a close frame, and no HTTP.
+    let closing = talking(|server: &mut Server, _: ReceivedMessage, out: &mut Vec<u8>| {
         let close = Close {
             code: None,
             reason: "",
         };
         server.close(close, out).is_err()
     });
-    let ending = talking(|_: &mut Server, _: Said, _: &mut Vec<u8>| false);
+    let ending = talking(|_: &mut Server, _: ReceivedMessage, _: &mut Vec<u8>| false);
     let other = Peer::responding(b"SSH-2.0\r\n\r\n");
     for peer in [closing, ending, other] {
-        let response = ask(&peer, Some(TEXT));
+        let response = probe(&peer, Some(TEXT));
         assert!(
             matches!(response, Err(ProbeError::WebSocket(_))),
             "{response:?}"
@@ -151,8 +152,8 @@ fn a_websocket_that_breaks_off_is_a_fault() {
 
 #[test]
 fn all_connections_receive_each_broadcast() {
-    // Method: ten listeners of a room, by an engine of three threads; each message is
-    // received ten times, a frame with a head of four bytes each.
+    // Method: ten listeners of a room, and an engine of three threads. Each message is received ten
+    // times, in a frame with a head of four bytes.
     for pipeline in [1, 4] {
         let peer = room();
         let mut plan = websockets(peer.address(), Shape::Broadcast(TEXT));
@@ -174,22 +175,22 @@ fn all_connections_receive_each_broadcast() {
 
 #[test]
 fn lost_held_connections_are_reported() {
-    // Method: when all are open, the server closes every second one.
-    let is_time = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&is_time);
+    // Method: a server that closes every second connection after all are open.
+    let are_open = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&are_open);
     let peer = Peer::start(move |mut connection| {
         let is_lost = connection.number() < 8 && connection.number() % 2 == 0;
         if accept(&mut connection).is_none() || !is_lost {
             return connection.hold();
         }
-        crate::until("all of them stand", || flag.load(Ordering::SeqCst));
+        crate::until("all connections are open", || flag.load(Ordering::SeqCst));
     });
     let mut plan = websockets(peer.address(), Shape::Connections { hold_ns: 0 });
     plan.connections = 8;
     let mut engine = engine(2);
     let (pool, report) = engine.open(&plan).unwrap();
     assert_eq!(report.opened, 8);
-    is_time.store(true, Ordering::SeqCst);
+    are_open.store(true, Ordering::SeqCst);
     crate::until("half of them are closed", || peer.finished() == 4);
     let slice = engine.slice(pool, &span_ms(30, 0)).unwrap();
     let held = Connections {
@@ -198,14 +199,14 @@ fn lost_held_connections_are_reported() {
     };
     assert_eq!(slice.connections, Some(held));
     assert_eq!(slice.tally.outcomes.sent(), 0);
-    // Before the next slice they are opened again.
+    // The lost connections are opened again before the next slice.
     let report = engine.refresh(pool).unwrap();
     assert_eq!((report.standing, report.opened), (8, 4));
 }
 
 #[test]
 fn a_load_of_messages_that_contradicts_itself_is_refused() {
-    // Method: two requests, no keep-alive, no room for a number, a speaker with a think time.
+    // Method: two requests, no keep-alive, messages without room for a number, and a think time.
     let mut engine = engine(1);
     let address = crate::NOBODY;
     let mut refused = |change: fn(&mut LoadPlan)| {

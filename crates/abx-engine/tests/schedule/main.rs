@@ -43,7 +43,7 @@ fn moments(text: &str) -> Vec<u64> {
 
 #[test]
 fn a_closed_loop_has_no_schedule() {
-    // Method: the only arrivals without moments.
+    // Method: a closed loop, the only arrivals without due times.
     assert!(Schedule::new(&Arrivals::Closed, 7).is_none());
     assert_eq!(pacer(&constant("1")).peek(), Some(Nanos(0)));
 }

@@ -7,8 +7,8 @@ use super::*;
 
 #[test]
 fn a_constant_rate_never_drifts() {
-    // Method: three a second over a year and more; each third one falls on a
-    // whole second, the others a third after it, rounded down.
+    // Method: three requests a second for more than a year. Every third one is due at a full
+    // second, the others one and two thirds after it, rounded down.
     let three = schedule(&constant("3"));
     for second in [0, 1, 1_000, 40_000_000] {
         let at = [0, 1, 2].map(|extra| three.intended(3 * second + extra).unwrap().0);
@@ -19,7 +19,7 @@ fn a_constant_rate_never_drifts() {
 
 #[test]
 fn rates_below_one_and_with_decimals_are_exact() {
-    // Method: moments by hand.
+    // Method: due times that were computed by hand.
     for (rate, index, at) in [
         ("0.5", 3, 6 * SECOND),
         ("0.001", 2, 2_000 * SECOND),
@@ -32,7 +32,7 @@ fn rates_below_one_and_with_decimals_are_exact() {
 
 #[test]
 fn requests_beyond_the_end_of_the_clock_are_never_due() {
-    // Method: the last moment that fits, by hand, and the next one.
+    // Method: the last due time that fits, computed by hand, and the next one.
     let schedule = schedule(&constant("1"));
     let last = u64::MAX / SECOND;
     assert_eq!(schedule.intended(last), Some(Nanos(last * SECOND)));
@@ -42,8 +42,8 @@ fn requests_beyond_the_end_of_the_clock_are_never_due() {
 
 #[test]
 fn the_moments_of_stages_match_those_by_hand() {
-    // Method: the integral of the rate, solved on paper, for ramps up, down and
-    // through stages; a square root for the ramps, rounded down.
+    // Method: the integral of the rate, solved on paper, for ramps up, down and through stages. Due
+    // times on ramps are square roots, rounded down.
     for (text, expected) in [
         ("2@2s", vec![0, 500_000_000, 1_000_000_000, 1_500_000_000]),
         ("0:2@2s", vec![0, 1_414_213_562]),
@@ -68,7 +68,7 @@ fn the_moments_of_stages_match_those_by_hand() {
 
 #[test]
 fn a_schedule_of_stages_ends_with_them() {
-    // Method: the documented example; areas of a triangle and a rectangle.
+    // Method: the documented example, as the areas of a triangle and a rectangle.
     let schedule = schedule(&stages("0:20000@30s,20000@60s"));
     assert_eq!(schedule.end(), Some(Nanos(90 * SECOND)));
     assert_eq!(schedule.count_before(Nanos(30 * SECOND)), 300_000);
@@ -81,8 +81,8 @@ fn a_schedule_of_stages_ends_with_them() {
 
 #[test]
 fn the_largest_stages_are_exact_too() {
-    // Method: a day at ten million a second, up, and then down; the middle is
-    // known exactly, and the count shows where every moment lies.
+    // Method: a day up to ten million a second, and a day down. The middle is known exactly, and
+    // counts show where every due time lies.
     let schedule = schedule(&stages("0:10000000@24h,10000000:0@24h"));
     let half = 24 * 3_600 * 10_000_000_u64 / 2;
     let day = 24 * 3_600 * SECOND;
@@ -97,8 +97,8 @@ fn the_largest_stages_are_exact_too() {
 
 #[test]
 fn a_list_has_a_value_at_any_moment() {
-    // Method: the ends and the middle of a ramp, a jump, and after the end;
-    // also as a number of connections.
+    // Method: the ends and the middle of a ramp, a jump, and a moment after the end, as rates and
+    // as numbers of connections.
     let list: StageList = "0:10@4s,3@1s".parse().unwrap();
     let value = |ns| list.value_at(Nanos(ns)).map(|value| value.to_string());
     for (at, expected) in [
@@ -159,8 +159,8 @@ proptest! {
         from in 0_u64..1_000_000_000_000,
         length in 0_u64..1_000_000_000_000,
     ) {
-        // Method: how many moments lie in the interval, by their indices, against
-        // the formula; the moments next to its edges must lie on the correct side.
+        // Method: the number of due times in an interval by their indices equals that of the
+        // formula, and the due times next to its edges lie on the correct sides.
         let rate = Amount::from_thousandths(thousandths).expect("small");
         let schedule = schedule(&constant(&rate.to_string()));
         let before = |end: u64| {
@@ -181,8 +181,8 @@ proptest! {
         list in any_stages(),
         share in 0.0_f64..1.2,
     ) {
-        // Method: the count up to any moment against the integral, and the
-        // moments on either side of it.
+        // Method: the count up to any moment equals the integral, and the due times on either side
+        // of the moment are correct.
         let end = (list.lasts().0 as f64 * share) as u64;
         let schedule = schedule(&Arrivals::Stages(list.clone()));
         let count = schedule.count_before(Nanos(end));
@@ -200,7 +200,7 @@ proptest! {
 
     #[test]
     fn moments_of_stages_are_complete_and_never_decrease(list in any_stages()) {
-        // Method: every moment up to the 3,000th, and their number.
+        // Method: every due time up to the 3,000th, and their number.
         let schedule = schedule(&Arrivals::Stages(list.clone()));
         let moments: Vec<_> = schedule.pacer(ScheduleShare::WHOLE).take(3_000).collect();
         prop_assert!(moments.is_sorted());

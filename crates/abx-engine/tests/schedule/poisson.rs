@@ -31,9 +31,9 @@ fn distance(mut gaps: Vec<f64>) -> f64 {
 
 #[test]
 fn gaps_are_exponential() {
-    // Method: Kolmogorov-Smirnov over 20,000 gaps, for seeds that a weak
-    // generator would stumble over. 1.95 is passed once in a thousand times by
-    // chance; the seeds are fixed. Equal gaps must fail by far.
+    // Method: Kolmogorov-Smirnov over 20,000 gaps, for fixed seeds with which a weak generator
+    // would fail. By chance the statistic exceeds 1.95 once in a thousand times. Equal gaps must
+    // fail by far.
     for seed in [0, 1, 2, 3, 42, u64::MAX] {
         let distance = distance(gaps(&poisson("1000"), 1_000.0, seed, 20_000));
         assert!(distance < 1.95, "seed {seed}: {distance}");
@@ -66,9 +66,9 @@ fn dispersion(arrivals: &Arrivals, seed: u64) -> f64 {
 
 #[test]
 fn counts_have_the_dispersion_of_a_poisson_process() {
-    // Method: the dispersion of counts in 2,000 windows, within 3.3 standard
-    // deviations, once in a thousand by chance, fixed seeds; a constant rate
-    // must scatter far too little.
+    // Method: the dispersion of counts in 2,000 windows is within 3.3 standard deviations, which it
+    // exceeds once in a thousand times by chance; the seeds are fixed. A constant rate must scatter
+    // far too little.
     for seed in [0, 1, 2, 3, 42] {
         let dispersion = dispersion(&poisson("1000"), seed);
         assert!(dispersion.abs() < 3.3, "seed {seed}: {dispersion}");
@@ -78,7 +78,7 @@ fn counts_have_the_dispersion_of_a_poisson_process() {
 
 #[test]
 fn gaps_are_independent() {
-    // Method: the correlation of neighbouring gaps, within 3.3 standard deviations.
+    // Method: the correlation of neighbouring gaps is within 3.3 standard deviations.
     let gaps = gaps(&poisson("1000"), 1_000.0, 5, 50_000);
     let products = gaps
         .windows(2)
@@ -89,8 +89,8 @@ fn gaps_are_independent() {
 
 #[test]
 fn the_highest_rate_is_kept_although_its_gaps_are_short() {
-    // Method: a million gaps of 100 ns on average; rounding each one down to
-    // nanoseconds would be five standard deviations off.
+    // Method: a million gaps of 100 ns on average. If each gap were rounded down to nanoseconds,
+    // the sum would be five standard deviations off.
     let schedule = Schedule::new(&poisson("10000000"), 3).unwrap();
     let last = schedule.intended(999_999).unwrap();
     let error = last.0 as f64 / 100_000_000.0 - 1.0;
@@ -99,7 +99,7 @@ fn the_highest_rate_is_kept_although_its_gaps_are_short() {
 
 #[test]
 fn the_same_seed_gives_the_same_arrivals_and_another_seed_others() {
-    // Method: two readings of one seed, a reading of the next one.
+    // Method: two schedules of one seed, and one of the next seed.
     let of = |seed| gaps(&poisson("1000"), 1_000.0, seed, 1_000);
     assert_eq!(of(9), of(9));
     let same = of(9).iter().zip(of(10)).filter(|(a, b)| **a == *b).count();
@@ -108,7 +108,7 @@ fn the_same_seed_gives_the_same_arrivals_and_another_seed_others() {
 
 #[test]
 fn an_index_and_a_count_are_those_of_the_stream() {
-    // Method: walking there against a direct lookup.
+    // Method: a pacer that walks to an index agrees with a direct lookup.
     let schedule = schedule(&poisson("200"));
     let due = schedule.pacer(ScheduleShare::WHOLE).nth(99).unwrap();
     assert_eq!(schedule.intended(99), Some(due));

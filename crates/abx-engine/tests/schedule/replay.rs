@@ -71,8 +71,8 @@ fn twice_the_speed_is_half_the_span() {
 
 #[test]
 fn invalid_replays_are_refused() {
-    // Method: an empty list, times that go back, a request due at the end; numbers that are no
-    // speed.
+    // Method: an empty list, times that go back, a request that is due at the end, and invalid
+    // speeds.
     assert_eq!(recorded(&[], 1), Err(ReplayError::Empty));
     assert_eq!(recorded(&[(5, 0), (4, 0)], 9), Err(ReplayError::Unordered));
     assert_eq!(recorded(&[(5, 0)], 5), Err(ReplayError::Unordered));
@@ -95,8 +95,8 @@ proptest! {
         workers in 1_usize..20,
         thousandths in 10_u64..1_000_000,
     ) {
-        // Method: gaps of any length, each with a request; the workers' shares, merged by
-        // index, are the whole list, in order and before its end.
+        // Method: gaps of any length, each with a request. The shares of the workers, merged by
+        // index, are the complete list, in order and before its end.
         let mut due = 0;
         let pairs: Vec<(u64, u32)> = gaps.iter().map(|(gap, request)| {
             due += gap;

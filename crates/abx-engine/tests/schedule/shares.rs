@@ -1,12 +1,12 @@
-//! Workers: together they have the whole schedule, each moment once.
+//! Workers: together they have the schedule of one worker, each due time once.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// The first moments of a schedule: those of one worker, and the union of several.
-fn whole_and_union(schedule: &Schedule, workers: usize, count: usize) -> [Vec<Nanos>; 2] {
-    let whole = schedule.pacer(ScheduleShare::WHOLE).take(count).collect();
+/// The first due times of a schedule: those of a single worker, and the union of several workers.
+fn single_and_union(schedule: &Schedule, workers: usize, count: usize) -> [Vec<Nanos>; 2] {
+    let single = schedule.pacer(ScheduleShare::WHOLE).take(count).collect();
     let mut pacers: Vec<_> = (0..workers)
         .map(|worker| schedule.pacer(ScheduleShare::of(worker, workers)))
         .collect();
@@ -18,12 +18,12 @@ fn whole_and_union(schedule: &Schedule, workers: usize, count: usize) -> [Vec<Na
         };
         union.extend(pacer.next());
     }
-    [whole, union]
+    [single, union]
 }
 
 #[test]
 fn peeking_does_not_advance() {
-    // Method: peeks twice before each moment is taken, and at the end.
+    // Method: two peeks before each due time is taken, and at the end.
     let mut pacer = pacer(&stages("3@1s"));
     for expected in [0, 333_333_333, 666_666_666] {
         assert_eq!(pacer.peek(), Some(Nanos(expected)));
@@ -45,7 +45,7 @@ fn a_worker_without_a_request_has_nothing_to_do() {
 #[test]
 #[should_panic(expected = "there is no worker 2 of 2")]
 fn a_share_of_a_missing_worker_panics() {
-    // Method: the first worker too many.
+    // Method: one worker more than there may be.
     let _ = ScheduleShare::of(2, 2);
 }
 
@@ -56,15 +56,15 @@ proptest! {
         kind in 0..3,
         seed in any::<u64>(),
     ) {
-        // Method: one worker's moments against several workers' in the order of time.
+        // Method: the due times of one worker equal those of several workers in order.
         let arrivals = match kind {
             0 => constant("12345.678"),
             1 => poisson("50000"),
             _ => stages("0:900@200ms,0@100ms,5000:100@300ms"),
         };
         let schedule = Schedule::new(&arrivals, seed).unwrap();
-        let [whole, union] = whole_and_union(&schedule, workers, 2_000);
-        prop_assert!(whole.len() > 500);
-        prop_assert_eq!(whole, union);
+        let [single, union] = single_and_union(&schedule, workers, 2_000);
+        prop_assert!(single.len() > 500);
+        prop_assert_eq!(single, union);
     }
 }

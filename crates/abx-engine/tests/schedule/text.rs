@@ -7,7 +7,7 @@ use super::*;
 
 #[test]
 fn stages_are_read_and_written_in_their_shortest_form() {
-    // Method: texts, and the shortest form of each.
+    // Method: texts and their shortest forms.
     for (text, written) in [
         ("0:20000@30s,20000@60s", "0:20000@30s,20000@1m"),
         ("5@1s", "5@1s"),
@@ -24,7 +24,7 @@ fn stages_are_read_and_written_in_their_shortest_form() {
 
 #[test]
 fn a_wrong_stage_is_named_with_its_remedy() {
-    // Method: a text for each error, and the whole message.
+    // Method: a text for each error, with its full message.
     let number = "is not a number from 0 to 10000000 with at most three decimals: write one such as 20000 or 0.5";
     for (text, message) in [
         (
@@ -97,7 +97,7 @@ fn numbers_are_exact_or_refused() {
 
 #[test]
 fn arrivals_are_plain_json_and_read_back() {
-    // Method: a round trip of each kind; texts that no flag accepts are refused here too.
+    // Method: a round trip of each kind, and texts that no flag accepts.
     let requests = [(0, 1), (5, 0)].map(|(due, request)| ReplayedRequest {
         due: Nanos(due),
         request,
@@ -116,8 +116,8 @@ fn arrivals_are_plain_json_and_read_back() {
         assert_eq!(serde_json::to_string(&arrivals).unwrap(), text);
         assert_eq!(serde_json::from_str::<Arrivals>(text).unwrap(), arrivals);
     }
-    let whole = serde_json::from_str::<Arrivals>(r#"{"constant":{"per_s":3}}"#).unwrap();
-    assert_eq!(whole, constant("3"));
+    let from_number = serde_json::from_str::<Arrivals>(r#"{"constant":{"per_s":3}}"#).unwrap();
+    assert_eq!(from_number, constant("3"));
     for wrong in ["0", "-1", "0.0001", "1e8", "null", "\"3\""] {
         let text = format!(r#"{{"constant":{{"per_s":{wrong}}}}}"#);
         assert!(serde_json::from_str::<Arrivals>(&text).is_err(), "{wrong}");
@@ -146,7 +146,7 @@ proptest! {
 
     #[test]
     fn any_text_is_a_list_that_reads_back_or_an_error(text in "[0-9.:@,smhd ]{0,40}|.{0,40}") {
-        // Method: letters that stages are made of, and any others.
+        // Method: texts of the characters of stages, and of any characters.
         if let Ok(list) = text.parse::<StageList>() {
             prop_assert_eq!(list.to_string().parse(), Ok(list));
         }

@@ -1,6 +1,6 @@
-//! The contract of every back end, tested alike on each of them.
+//! The contract of every back end, with the same tests for each.
 //!
-//! To test a further back end, add a `contract!` at the end, with a name and a maker.
+//! To test another back end, add a `contract!` at the end, with a name and a maker.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -16,7 +16,7 @@ use abx_twin::{
     Loopback, Network, PeerScript, PeerStep, Sealed, Sim, UNUSED_ADDRESS, certificate, sealed,
 };
 
-/// A back end, the address of its peer, and the value that must be kept for the peer to run.
+/// A back end, the address of its peer, and the value that keeps the peer running.
 struct Made<I>(I, ServerAddress, Box<dyn Any>);
 
 type Maker<I> = fn(PeerScript) -> Made<I>;
@@ -81,7 +81,7 @@ struct User<I: Io> {
 enum PullEnd {
     Ended,
     Failed,
-    /// Enough bytes came.
+    /// There were enough bytes.
     Enough,
 }
 
@@ -89,7 +89,7 @@ fn token(slot: u32, generation: u32) -> Token {
     Token { slot, generation }
 }
 
-/// Bytes that differ by place, so that lost and doubled bytes are detected.
+/// Bytes that differ by place, so that missing and repeated bytes are detected.
 fn pattern(count: usize) -> Arc<[u8]> {
     (0..count).map(|place| (place % 251) as u8).collect()
 }
@@ -108,7 +108,7 @@ impl<I: Io> User<I> {
         }
     }
 
-    /// Waits until something is ready, and fails when nothing ever is.
+    /// Waits until something is ready, and panics if nothing ever is.
     fn wait(&mut self) -> Vec<Ready> {
         let deadline = self.io.now().plus(PATIENCE);
         loop {
@@ -134,7 +134,7 @@ impl<I: Io> User<I> {
         }
     }
 
-    /// Sends all of the bytes; the only event meanwhile must be room.
+    /// Sends all bytes, and waits for room where necessary.
     fn send(&mut self, token: Token, bytes: &[u8]) {
         let mut sent = self.io.send(token, bytes).unwrap();
         while sent < bytes.len() {
@@ -147,7 +147,7 @@ impl<I: Io> User<I> {
         assert_eq!(sent, bytes.len());
     }
 
-    /// Pulls until the end, or until this many bytes came, skipped ones included.
+    /// Pulls until the end, or until `enough` bytes came, which includes skipped bytes.
     fn pull(
         &mut self,
         token: Token,
@@ -175,8 +175,8 @@ impl<I: Io> User<I> {
     }
 
     fn wait_receivable(&mut self, token: Token) {
-        let is_it = |ready: &Ready| matches!(ready, Ready::Receivable(which) if *which == token);
-        while !self.wait().iter().any(is_it) {}
+        let is_ours = |ready: &Ready| matches!(ready, Ready::Receivable(which) if *which == token);
+        while !self.wait().iter().any(is_ours) {}
     }
 
     /// All bytes until the end.
@@ -189,8 +189,8 @@ impl<I: Io> User<I> {
 }
 
 fn refusals_are_reported<I: Io>(maker: Maker<I>) {
-    // Method: nothing listens; at once or by `wait`, the error is the same, and
-    // the place is free for a working connection.
+    // Method: an address at which nothing listens. The error is the same at once and by `wait`, and
+    // the place is free for another connection.
     let mut user = User::new(maker, |_| Vec::new());
     let error = match user.io.connect(token(0, 0), &UNUSED_ADDRESS.into(), None) {
         Err(error) => error,
@@ -204,9 +204,9 @@ fn refusals_are_reported<I: Io>(maker: Maker<I>) {
 }
 
 fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
-    // Method: small and large responses, each followed by a close or a reset of the
-    // peer. A reset may overtake bytes that the kernel still had to hand over. A Unix socket
-    // is only reset by a peer that leaves bytes unread, as this one does.
+    // Method: small and large responses, followed by a close, and a response with a later reset,
+    // since a reset may overtake bytes in the kernel. A Unix socket is only reset by a peer that
+    // leaves bytes unread, as this peer does.
     for bytes in [1, 300, 70_000, 3_000_000] {
         let all_bytes = pattern(bytes);
         let sent = Arc::clone(&all_bytes);
@@ -215,7 +215,7 @@ fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
         });
         user.connect(token(3, 9));
         let (got, end) = user.read(token(3, 9), usize::MAX);
-        assert!(*got == *all_bytes, "{bytes} bytes, {} came", got.len());
+        assert!(*got == *all_bytes, "{} of {bytes} bytes", got.len());
         assert_eq!(end, PullEnd::Ended);
     }
     let bytes = pattern(200);
@@ -240,8 +240,8 @@ fn bytes_come_whole_and_before_the_end<I: Io>(maker: Maker<I>) {
 }
 
 fn an_end_shows_whether_the_peer_had_all_of_a_request<I: Io>(maker: Maker<I>) {
-    // Method: a peer that closes when it has read the request; and one that had closed
-    // before, whose kernel responds to the request with a reset.
+    // Method: a peer that closes after it has read the request, and one that has closed before, so
+    // that its kernel responds to the request with a reset.
     for has_read in [true, false] {
         let mut user = User::new(maker, move |_| {
             if has_read {
@@ -263,7 +263,7 @@ fn an_end_shows_whether_the_peer_had_all_of_a_request<I: Io>(maker: Maker<I>) {
 }
 
 fn requests_go_out_whole<I: Io>(maker: Maker<I>) {
-    // Method: two requests, one larger than every buffer, come back as they are.
+    // Method: two requests, one of them larger than every buffer, whose ends come back unchanged.
     let sizes = [43, 16_000_000];
     let mut user = User::new(maker, move |_| {
         vec![
@@ -282,8 +282,8 @@ fn requests_go_out_whole<I: Io>(maker: Maker<I>) {
 }
 
 fn sent_bytes_keep_their_order<I: Io>(maker: Maker<I>) {
-    // Method: other bytes between two requests, without a wait between them that could hand
-    // any over; small, and larger than every buffer. All of it comes back in its order.
+    // Method: few bytes, and more than fit in any buffer, between two requests, without a wait that
+    // could pass any of them on. They come back in the same order.
     for bytes in [5, 16_000_000] {
         let middle = pattern(bytes);
         let mut user = User::new(maker, move |_| {
@@ -303,8 +303,8 @@ fn sent_bytes_keep_their_order<I: Io>(maker: Maker<I>) {
 }
 
 fn exactly_the_requested_bytes_are_skipped<I: Io>(maker: Maker<I>) {
-    // Method: random skips between random reads of a known stream; every byte
-    // that is not skipped must be the one of its place, at any size of a pull.
+    // Method: random skips between random reads of a known stream, with pulls of any size. Every
+    // byte that is not skipped must be the one at its place.
     const BYTES: usize = 2_000_000;
     let all_bytes = pattern(BYTES);
     for seed in 0..6 {
@@ -349,7 +349,7 @@ fn exactly_the_requested_bytes_are_skipped<I: Io>(maker: Maker<I>) {
 }
 
 fn a_stream_that_ends_while_it_is_skipped_ends<I: Io>(maker: Maker<I>) {
-    // Method: 100 bytes, of which a thousand are to be skipped.
+    // Method: a skip of 1,000 bytes in a stream of 100.
     let mut user = User::new(maker, |_| {
         vec![PeerStep::Send(pattern(100)), PeerStep::Close]
     });
@@ -360,8 +360,8 @@ fn a_stream_that_ends_while_it_is_skipped_ends<I: Io>(maker: Maker<I>) {
 }
 
 fn a_closed_connection_has_no_further_events<I: Io>(maker: Maker<I>) {
-    // Method: each connection of one place is closed with bytes, an end or
-    // nothing in transit; the next one must see only its own bytes.
+    // Method: connections at one place, each closed with bytes, an end or nothing in transit. The
+    // next connection must see only its own bytes.
     const ROUNDS: u32 = 60;
     let mut user = User::new(maker, |number| {
         vec![
@@ -373,11 +373,11 @@ fn a_closed_connection_has_no_further_events<I: Io>(maker: Maker<I>) {
         let token = token(2, generation);
         user.io.connect(token, &user.address, None).unwrap();
         // Closed while it is being made, when it is open, or with bytes to receive.
-        let (mut stands, mut has_bytes) = (false, false);
-        while (generation % 3 > 0 && !stands) || (generation % 3 > 1 && !has_bytes) {
+        let (mut is_open, mut has_bytes) = (false, false);
+        while (generation % 3 > 0 && !is_open) || (generation % 3 > 1 && !has_bytes) {
             for ready in user.wait() {
                 match ready {
-                    Ready::Connected(which) if which == token => stands = true,
+                    Ready::Connected(which) if which == token => is_open = true,
                     Ready::Receivable(which) if which == token => has_bytes = true,
                     _ => panic!("{ready:?}"),
                 }
@@ -393,8 +393,8 @@ fn a_closed_connection_has_no_further_events<I: Io>(maker: Maker<I>) {
 }
 
 fn many_connections_have_each_their_response<I: Io>(maker: Maker<I>) {
-    // Method: more connections than one list of events holds, each echoed a
-    // request of its own, all in flight together.
+    // Method: more connections than a list of events holds, each with a different request to be
+    // echoed, all in flight together.
     const COUNT: u32 = 520;
     let mut user = User::new(maker, |_| vec![PeerStep::Echo(4)]);
     for slot in 0..COUNT {
@@ -420,8 +420,8 @@ fn many_connections_have_each_their_response<I: Io>(maker: Maker<I>) {
 }
 
 fn a_turn_ends_and_the_rest_is_listed_again<I: Io>(maker: Maker<I>) {
-    // Method: two peers send 5 MB each as fast as they can. Between two waits each connection
-    // brings no more than a turn and one pull, and all of it comes in the end.
+    // Method: two peers that send 5 MB each as fast as they can. Between two waits a connection
+    // receives at most a turn and one pull, and all bytes arrive in the end.
     const BYTES: usize = 5_000_000;
     let sent = pattern(BYTES);
     let mut user = User::new(maker, move |_| vec![PeerStep::Send(Arc::clone(&sent))]);
@@ -450,8 +450,8 @@ fn a_turn_ends_and_the_rest_is_listed_again<I: Io>(maker: Maker<I>) {
 }
 
 fn a_wait_ends_at_its_time_and_time_goes_on<I: Io>(maker: Maker<I>) {
-    // Method: nothing happens; moments in the past, and ones that are no whole
-    // milliseconds away.
+    // Method: waits without events, until moments in the past, and until moments that are not
+    // whole milliseconds away.
     let mut user = User::new(maker, |_| Vec::new());
     user.connect(token(0, 0));
     for span in [0, 50_000, 1_500_000, 3_000_000] {
@@ -479,7 +479,7 @@ macro_rules! contract {
             contract!(shared $maker);
         }
     };
-    // Properties of a layer with an end of its own: it may come before the kernel's.
+    // A layer whose end of a stream may come before that of the kernel.
     (layer $name:ident, $maker:expr) => {
         mod $name {
             contract!(shared $maker);

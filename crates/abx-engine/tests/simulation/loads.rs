@@ -1,4 +1,4 @@
-//! Pools over the simulated back end, and how they are run.
+//! Plans, pools over the simulated back end, and slices on them.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -61,7 +61,7 @@ pub(crate) fn plan(connections: u32, body: &[u8], seed: u64) -> LoadPlan {
     }
 }
 
-/// A pool on a peer that reads a request, works, and responds with `body`, again and again.
+/// A pool on a peer that reads a request, works, responds with `body`, and starts over.
 pub(crate) fn pool(network: Network, plan: LoadPlan, body: &[u8]) -> Pool<Sim, Http> {
     pool_of(
         network,
@@ -110,7 +110,7 @@ pub(crate) fn pool_of_steps(
     Pool::new(sim, http, plan, encoded, 0, connections)
 }
 
-/// Runs for a span after a discarded part.
+/// Runs a slice of this span, the first `discard` ns of which do not count.
 pub(crate) fn run<C: Protocol>(pool: &mut Pool<Sim, C>, span: u64, discard: u64) -> SliceOutcome {
     let start = pool.now();
     let slice = WorkerSlice {

@@ -1,7 +1,7 @@
 //! The engine over a network of virtual time, with faults by seed.
 //!
-//! `contract.rs` has the rules that every back end keeps; the others load a pool over the
-//! simulated one.
+//! `contract.rs` has the rules that every back end keeps; the other files load a pool over the
+//! simulated back end.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use abx_engine::schedule::{Arrivals, Schedule};
 use abx_engine::testing::{Http, Pool};
-use abx_engine::{BodyIdentity, LoadPlan, WeightedRequest};
+use abx_engine::{BodyIdentity, LoadPlan};
 use abx_evidence::{Outcome, Outcomes};
 use abx_sys::Nanos;
 use abx_twin::{Network, NetworkFaults, PeerStep, Service, Sim};
@@ -39,7 +39,7 @@ pub(crate) fn all_faults(seed: u64) -> Network {
     network
 }
 
-/// A response, with an additional header field.
+/// A response with an additional header field.
 fn response(field: &str, body: &[u8]) -> Arc<[u8]> {
     let head = format!(
         "HTTP/1.1 200 OK\r\n{field}Content-Length: {}\r\n\r\n",
@@ -53,8 +53,8 @@ fn connected(mut pool: Pool<Sim, Http>) -> Pool<Sim, Http> {
     pool
 }
 
-/// A faultless pool of one connection at a time, each with its steps: the peer sends
-/// `responses` in order, and then does `end`.
+/// A pool on a faultless network, whose peer sends `responses` in order on each connection and then
+/// does `end`.
 fn scripted(plan: LoadPlan, responses: Vec<Arc<[u8]>>, end: PeerStep) -> Pool<Sim, Http> {
     let request = plan.requests[0].request.encode(true).unwrap().len();
     let steps = responses
@@ -71,9 +71,9 @@ fn scripted(plan: LoadPlan, responses: Vec<Arc<[u8]>>, end: PeerStep) -> Pool<Si
 
 #[test]
 fn nothing_is_lost_or_counted_twice_at_any_depth() {
-    // Method: many seeds, each with its own mix of all faults, bodies that are
-    // skipped and others, at depth 4 and 16. As many requests are planned as
-    // there must be final outcomes; every completed one has its times.
+    // Method: many seeds, each with its own mix of all faults, with bodies that are skipped and
+    // bodies that are read, at depth 4 and 16. Every planned request must have one final outcome,
+    // and every completed request has its times.
     let bodies = [vec![b'x'; 87], vec![b'y'; 40_000]];
     let mut seen = Outcomes::default();
     for seed in 0..160 {
@@ -107,7 +107,7 @@ fn nothing_is_lost_or_counted_twice_at_any_depth() {
             assert_eq!(count(tally, wrong), 0, "seed {seed}: {wrong:?}");
         }
         if seed % 4 == 0 {
-            // The peer responds to every request, and none is stuck here.
+            // With these seeds the peer responds to every request, so none may get stuck here.
             assert_eq!(count(tally, Outcome::Timeout), 0, "seed {seed}");
         }
         seen.merge(&tally.outcomes);
@@ -126,8 +126,8 @@ fn nothing_is_lost_or_counted_twice_at_any_depth() {
 
 #[test]
 fn every_response_counts_once_when_nothing_goes_wrong() {
-    // Method: cut anywhere and listed in any order, at several depths; every
-    // count is exact, and no window is wider than planned.
+    // Method: responses split anywhere and connections listed in any order, at several depths.
+    // Every count is exact, and no window is wider than planned.
     for depth in [1, 2, 4, 16, 50] {
         for bytes in [0, 87, 30_000] {
             let body = vec![b'b'; bytes];
@@ -142,8 +142,8 @@ fn every_response_counts_once_when_nothing_goes_wrong() {
             assert_eq!(tally.outcomes.ok(), 1_000, "{case}");
             assert_eq!(tally.outcomes.sent(), 1_000, "{case}");
             assert_eq!(tally.body_bytes, 1_000 * bytes as u64, "{case}");
-            let whole = response("", &body).len() as u64;
-            assert_eq!(tally.bytes, 1_000 * whole, "{case}");
+            let response_bytes = response("", &body).len() as u64;
+            assert_eq!(tally.bytes, 1_000 * response_bytes, "{case}");
             assert!(
                 (50..180).contains(&tally.hashed),
                 "{case}: {}",
@@ -157,11 +157,11 @@ fn every_response_counts_once_when_nothing_goes_wrong() {
 
 #[test]
 fn a_window_slides_with_the_responses() {
-    // Method: one connection, one request served at a time for 100 us, and 50 us
-    // there and back. At depth 1 the way is added to each request; from 2 on the
-    // server is never idle, so responses come every 100 us, and the longest takes
-    // as long as all of the window before it.
-    for (depth, every, each) in [(1, 150, 150), (2, 100, 200), (16, 100, 1_600)] {
+    // Method: one connection whose server takes 100 us for each request, one at a time, and a
+    // round trip of 50 us. At depth 1 each request also takes the round trip. From depth 2 on the
+    // server is never idle: responses come every 100 us, and a request waits for all requests of
+    // the window before it.
+    for (depth, interval_us, response_us) in [(1, 150, 150), (2, 100, 200), (16, 100, 1_600)] {
         let mut plan = deep(1, BODY, depth, 1);
         plan.verify_every = 0;
         let mut pool = connected(pool(Network::faultless(1), plan, BODY));
@@ -169,25 +169,28 @@ fn a_window_slides_with_the_responses() {
         let ran = run_requests(&mut pool, 1_000);
         let tally = pool.tally();
         assert_eq!(tally.outcomes.ok(), 1_000);
-        let expected = 1_000 * every + (150 - every);
+        let expected_us = 1_000 * interval_us + (150 - interval_us);
         assert_eq!(
             ran.end.since(start),
-            Nanos(expected * 1_000),
+            Nanos(expected_us * 1_000),
             "depth {depth}"
         );
-        assert_eq!(tally.connection_ns, expected * 1_000);
+        assert_eq!(tally.connection_ns, expected_us * 1_000);
         // The first window fills up, the last one empties.
         let most = tally.times.response.max_us().unwrap();
-        assert!(most.abs_diff(each.max(150)) <= each / 100 + 50, "{most}");
+        assert!(
+            most.abs_diff(response_us) <= response_us / 100 + 50,
+            "{most}"
+        );
     }
 }
 
 #[test]
 fn a_closed_loop_refills_half_of_its_window_by_one_send() {
-    // Method: as above, 1,000 requests on one connection, in sends of the whole
-    // window first and then of the missing part whenever half of it is left. Requests
-    // sent then are intended then: after eight others that take 100 us each, the
-    // eight of a send take 900 to 1,600 us.
+    // Method: 1,000 requests on one connection, of 100 us each. The first send fills the window;
+    // further sends refill it whenever half of it is left. The intended time of a request is that
+    // of its send. At depth 16 the eight requests of a send come after eight others, so they take
+    // 900 to 1,600 us.
     for (depth, sends) in [(1, 1_000), (2, 999), (3, 500), (4, 499), (16, 124)] {
         let mut plan = deep(1, BODY, depth, 1);
         plan.verify_every = 0;
@@ -198,18 +201,18 @@ fn a_closed_loop_refills_half_of_its_window_by_one_send() {
         assert_eq!(pool.io.sends, sends, "depth {depth}");
         assert_eq!(tally.times.lateness.max_us(), Some(1), "depth {depth}");
         if depth == 16 {
-            // The first window had nothing before it except its transit.
-            let first: u64 = (1..=16).map(|place| 50 + 100 * place).sum();
-            let send: u64 = (9..=16).map(|place| 100 * place).sum();
-            assert_eq!(tally.response_ns_sum, (first + 123 * send) * 1_000);
+            // The first window waits for no other requests, but for the round trip.
+            let first_us: u64 = (1..=16).map(|place| 50 + 100 * place).sum();
+            let send_us: u64 = (9..=16).map(|place| 100 * place).sum();
+            assert_eq!(tally.response_ns_sum, (first_us + 123 * send_us) * 1_000);
         }
     }
 }
 
 #[test]
 fn an_open_loop_uses_all_of_its_window_when_requests_are_due() {
-    // Method: 9,000 a second on one connection, 100 us for each by one worker and
-    // 1.4 ms there and back: 13 or 14 are in flight, and 16 may be. None waits.
+    // Method: 9,000 requests a second on one connection, of 100 us each by one worker, and a round
+    // trip of 1.4 ms: 13 or 14 requests are in flight, and 16 may be. None waits.
     let mut plan = deep(1, BODY, 16, 1);
     plan.pacing.arrivals = Arrivals::Constant {
         per_s: "9000".parse().unwrap(),
@@ -221,15 +224,15 @@ fn an_open_loop_uses_all_of_its_window_when_requests_are_due() {
     let tally = pool.tally();
     assert_eq!((tally.outcomes.ok(), tally.queued), (9_000, 0));
     assert_eq!(tally.response_ns_sum, 9_000 * 1_500_000);
-    // Until the last one had its response, the load went on.
+    // The load continues until the last counted request has its response.
     assert_eq!(pool.io.sends, 9_000 + tally.discarded.ok());
     assert!(tally.discarded.ok() <= 14);
 }
 
 #[test]
 fn the_clocks_give_the_throughput_of_the_peer() {
-    // Method: 4 connections of 16 on 2 workers of 1 ms each: 2,000 a second,
-    // whatever part of the slice counts.
+    // Method: 4 connections with 16 requests in flight each, and 2 workers of 1 ms per request:
+    // 2,000 a second, whatever part of the slice counts.
     let mut network = Network::faultless(3);
     network.service = Service::Exponential(Nanos(MS));
     network.workers = 2;
@@ -240,15 +243,15 @@ fn the_clocks_give_the_throughput_of_the_peer() {
     assert_eq!(tally.outcomes.ok(), tally.outcomes.sent());
     let throughput = 4.0 * tally.clocked as f64 / (tally.connection_ns as f64 / 1e9);
     assert!((throughput / 2_000.0 - 1.0).abs() < 0.02, "{throughput}");
-    // Bytes of discarded responses do not count, although both come together.
-    let whole = response("", BODY).len() as u64;
-    assert_eq!(tally.bytes, tally.outcomes.ok() * whole);
+    // Bytes of discarded responses do not count, even if they arrive together with counted ones.
+    let response_bytes = response("", BODY).len() as u64;
+    assert_eq!(tally.bytes, tally.outcomes.ok() * response_bytes);
 }
 
 #[test]
 fn responses_are_never_mixed_up() {
-    // Method: two requests of different lengths with different bodies, mixed by
-    // weight, from a peer that responds to each by its content. All are hashed.
+    // Method: two requests of different lengths and with different response bodies, mixed by
+    // weight, to a peer that recognizes each of them. All responses are hashed.
     let bodies: [&[u8]; 2] = [b"first", b"the second one"];
     for depth in [1, 4, 16] {
         let mut plan = deep(3, bodies[0], depth, 9);
@@ -262,11 +265,11 @@ fn responses_are_never_mixed_up() {
             xxh3: xxh3_64(bodies[1]),
         });
         plan.requests.push(second);
-        let [pair, other] = [0, 1].map(|which| {
-            let request = plan.requests[which].request.encode(true).unwrap();
-            (request, response("", bodies[which]))
+        let choices = [0, 1].map(|place| {
+            let request = plan.requests[place].request.encode(true).unwrap();
+            (request, response("", bodies[place]))
         });
-        let steps = vec![PeerStep::Choose(Arc::new([pair, other])), PeerStep::Again];
+        let steps = vec![PeerStep::Choose(Arc::new(choices)), PeerStep::Again];
         let mut network = Network::faultless(7);
         network.faults.split = 300;
         network.faults.short_send = 300;
@@ -281,16 +284,17 @@ fn responses_are_never_mixed_up() {
         assert_eq!(tally.hashed, 2_000);
         // A request that waits for room in the send buffer is not late because of the generator.
         assert_eq!(tally.times.lateness.max_us(), Some(1), "depth {depth}");
-        let seconds = (tally.body_bytes - 5 * 2_000) / (14 - 5);
-        assert!((700..900).contains(&seconds), "{seconds}");
+        // Two of five requests are the second one, whose body is longer.
+        let of_second = (tally.body_bytes - 5 * 2_000) / (14 - 5);
+        assert!((700..900).contains(&of_second), "{of_second}");
     }
 }
 
 #[test]
 fn requests_after_an_announced_close_are_sent_again_without_a_failure() {
-    // Method: every connection sends three responses, the third with
-    // `Connection: close`; one at a time, four in flight, of which one is left
-    // without a response after each close but the last one.
+    // Method: one connection at a time with four requests in flight. The peer sends three
+    // responses, the third with `Connection: close`, so every close but the last one leaves one
+    // request without a response.
     let [plain, last] = ["", "Connection: close\r\n"].map(|field| response(field, BODY));
     let responses = vec![Arc::clone(&plain), plain, last];
     let mut pool = scripted(deep(1, BODY, 4, 1), responses, PeerStep::Close);
@@ -304,16 +308,16 @@ fn requests_after_an_announced_close_are_sent_again_without_a_failure() {
 
 #[test]
 fn a_close_after_each_response_costs_time_and_never_a_request() {
-    // Method: the worst of them: sixteen in flight, one response per connection.
-    // A request may go out sixteen times, and still gets its response.
+    // Method: the worst such peer: sixteen requests in flight, one response per connection. A
+    // request may go out sixteen times and still gets its response.
     let responses = vec![response("Connection: close\r\n", BODY)];
     let mut pool = scripted(deep(2, BODY, 16, 1), responses, PeerStep::Close);
     run_requests(&mut pool, 200);
     let tally = pool.tally();
     assert_eq!((tally.outcomes.ok(), tally.outcomes.failed()), (200, 0));
     assert_eq!(tally.connects, 198);
-    // Each response holds the connections that were made meanwhile.
-    let alone = {
+    // The time of a response includes the connections that were made meanwhile.
+    let unpipelined_ns = {
         let mut pool = scripted(
             deep(2, BODY, 1, 1),
             vec![response("Connection: close\r\n", BODY)],
@@ -322,14 +326,14 @@ fn a_close_after_each_response_costs_time_and_never_a_request() {
         run_requests(&mut pool, 200);
         pool.tally().connection_ns
     };
-    assert!(tally.connection_ns >= alone);
+    assert!(tally.connection_ns >= unpipelined_ns);
 }
 
 #[test]
 fn a_break_fails_requests_on_a_new_connection_and_spares_others_once() {
-    // Method: four in flight on one connection after the other. New connections that
-    // close at once fail all four. Those that send one response and then reset
-    // leave three behind, which go out once more, and so on.
+    // Method: four requests in flight on one connection after the other. A new connection that
+    // closes at once fails all four. A connection that sends one response and then resets leaves
+    // three requests behind, which are sent once more, and so on.
     let silent = Vec::new();
     let mut pool = scripted(deep(1, BODY, 4, 1), silent, PeerStep::Close);
     run_requests(&mut pool, 4);
@@ -343,16 +347,16 @@ fn a_break_fails_requests_on_a_new_connection_and_spares_others_once() {
     assert!(!ran.stopped_responding);
     let (ok, reset) = (tally.outcomes.ok(), count(tally, Outcome::Reset));
     assert_eq!(ok + reset, 100);
-    // Each connection sends one response; of the others none goes out a third time.
+    // Each connection sends one response; no other request goes out a third time.
     assert!(reset > 0 && count(tally, Outcome::IdleClose) <= 100);
     assert!(ok >= 100 / 3, "{ok}");
 }
 
 #[test]
 fn a_response_that_breaks_off_fails_and_later_ones_do_not() {
-    // Method: a whole response, then half of one and a close: with three in flight
-    // the second has begun and the third not. The close is a reset, as there is a
-    // request that the peer has not read.
+    // Method: three requests in flight; the peer sends a complete response and most of another
+    // one, and then closes. The second response has begun, the third has not. The close is a
+    // reset, since there is a request that the peer has not read.
     let half = response("", BODY);
     let half: Arc<[u8]> = half[..half.len() - 2].into();
     let responses = vec![response("", BODY), half];
@@ -360,7 +364,7 @@ fn a_response_that_breaks_off_fails_and_later_ones_do_not() {
     run_requests(&mut pool, 3);
     let tally = pool.tally();
     assert_eq!(tally.outcomes.ok(), 2);
-    // One cut, and the third got its response from the second connection.
+    // The second response was cut, and the third request got its response on a new connection.
     assert_eq!(count(tally, Outcome::Reset), 1);
     assert_eq!(count(tally, Outcome::IdleClose), 1);
     assert_eq!(tally.outcomes.sent(), 4);
@@ -368,8 +372,8 @@ fn a_response_that_breaks_off_fails_and_later_ones_do_not() {
 
 #[test]
 fn unrequested_bytes_make_the_last_response_malformed() {
-    // Method: one byte too many after each response. After the last one in
-    // flight it belongs to that one; before another it is no head.
+    // Method: one byte too many after each response. It makes the last response in flight
+    // malformed; before another response it is no valid head.
     for depth in [1, 4] {
         let longer: Arc<[u8]> = [&response("", BODY)[..], b"!"].concat().into();
         let mut pool = scripted(deep(1, BODY, depth, 1), vec![longer], PeerStep::Again);
@@ -387,9 +391,9 @@ fn unrequested_bytes_make_the_last_response_malformed() {
 
 #[test]
 fn requests_after_a_timeout_are_sent_once_more_and_their_time_runs_on() {
-    // Method: one connection sends two responses, every 2 ms, and then none; the next
-    // one responds every ms. Four in flight: the third and the fourth time out
-    // together, and those after them get their responses from the second connection.
+    // Method: the first connection sends two responses, one every 2 ms, and then none; the second
+    // connection responds every ms. With four in flight, the third and the fourth request time out
+    // together, and the two requests after them get their responses on the second connection.
     let mut plan = deep(1, BODY, 4, 1);
     plan.timeout = Duration::from_nanos(10 * MS);
     let request = plan.requests[0].request.encode(true).unwrap().len();
@@ -417,16 +421,16 @@ fn requests_after_a_timeout_are_sent_once_more_and_their_time_runs_on() {
     assert_eq!(count(tally, Outcome::Timeout), 2);
     assert_eq!(count(tally, Outcome::IdleClose), 2);
     assert_eq!((tally.outcomes.sent(), tally.connects), (8, 1));
-    // The fifth and the sixth were sent after two responses. They have theirs after the timeout,
-    // a connect of 50 us, the way, and 1 and 2 ms.
-    let responded = [2_050, 4_050, 11_100 - 4_050, 12_100 - 4_050];
-    assert_eq!(tally.response_ns_sum, responded.iter().sum::<u64>() * 1_000);
+    // The fifth and the sixth were sent after two responses. Their responses come after the
+    // timeout, a connect of 50 us, a round trip, and 1 and 2 ms of work.
+    let times_us = [2_050, 4_050, 11_100 - 4_050, 12_100 - 4_050];
+    assert_eq!(tally.response_ns_sum, times_us.iter().sum::<u64>() * 1_000);
     assert_eq!(ran.end.since(start), Nanos(12_100_000));
 }
 
 #[test]
 fn a_subject_that_never_responds_ends_the_slice() {
-    // Method: no response ever comes; an hour of load, sixteen in flight.
+    // Method: an hour of load, with sixteen requests in flight, and no response ever.
     let mut network = Network::faultless(2);
     network.faults.silence = 1000;
     let mut plan = deep(3, BODY, 16, 2);
@@ -442,23 +446,23 @@ fn a_subject_that_never_responds_ends_the_slice() {
 
 #[test]
 fn a_due_request_takes_an_idle_connection_first_and_then_any_with_room() {
-    // Method: one connection, 150 us for each response and 100 us of it by one
-    // worker; 9,000 a second are due. One at a time they would queue; with
-    // two in flight all are sent when they are due.
+    // Method: one connection, with responses in 150 us of which one worker takes 100 us; 9,000
+    // requests a second are due. One at a time they would queue; with two in flight each is sent
+    // when it is due.
     let mut plan = deep(1, BODY, 2, 1);
     plan.pacing.arrivals = Arrivals::Constant {
         per_s: "9000".parse().unwrap(),
     };
-    let mut alone = connected(pool(Network::faultless(1), plan.clone(), BODY));
-    run(&mut alone, SECOND, 0);
-    let tally = alone.tally();
+    let mut single = connected(pool(Network::faultless(1), plan.clone(), BODY));
+    run(&mut single, SECOND, 0);
+    let tally = single.tally();
     assert_eq!(
         (tally.outcomes.ok(), tally.unsent, tally.queued),
         (9_000, 0, 0)
     );
     assert_eq!(tally.times.lateness.max_us(), Some(1));
 
-    // Two connections with two each: each request has an idle one.
+    // With a second connection, each request finds an idle one.
     plan.connections = 2;
     let mut pool = connected(pool(Network::faultless(1), plan, BODY));
     run(&mut pool, SECOND, 0);
@@ -469,8 +473,8 @@ fn a_due_request_takes_an_idle_connection_first_and_then_any_with_room() {
 
 #[test]
 fn a_full_window_makes_due_requests_wait() {
-    // Method: 20,000 a second due on one connection that serves 10,000, two in
-    // flight: half are sent, each one late because of the window, and the rest never.
+    // Method: 20,000 requests a second are due on one connection that serves 10,000, with two in
+    // flight: half are sent, late because the window is full, and the rest are never sent.
     let mut plan = deep(1, BODY, 2, 1);
     plan.pacing.arrivals = Arrivals::Constant {
         per_s: "20000".parse().unwrap(),
@@ -480,15 +484,15 @@ fn a_full_window_makes_due_requests_wait() {
     let tally = pool.tally();
     assert_eq!(tally.outcomes.ok() + tally.unsent, 2_000);
     assert!(tally.outcomes.ok().abs_diff(1_000) <= 2);
-    // The first two found room, as did none after them.
+    // Only the first two requests found room in the window.
     assert_eq!(tally.queued, tally.outcomes.ok() - 2);
     assert_eq!(tally.times.lateness.max_us(), Some(1));
 }
 
 #[test]
 fn every_planned_request_is_accounted_for_with_all_faults_at_any_depth() {
-    // Method: seeds with all faults on, constant and Poisson, at depth 4 and 16,
-    // below and above the peer's capacity.
+    // Method: seeds with all faults, constant and Poisson arrivals, at depth 4 and 16, below and
+    // above the peer's capacity.
     for seed in 0..80 {
         let per_s = ["2000", "30000"][usize::try_from(seed % 2).unwrap()];
         let per_s = per_s.parse().unwrap();
@@ -508,8 +512,8 @@ fn every_planned_request_is_accounted_for_with_all_faults_at_any_depth() {
         let mut pool = connected(pool(all_faults(seed), plan, BODY));
         let ran = run(&mut pool, 100 * MS, 0);
         let tally = pool.tally();
-        let twice = count(tally, Outcome::IdleClose);
-        let accounted = tally.outcomes.sent() - twice + tally.unsent;
+        let resent = count(tally, Outcome::IdleClose);
+        let accounted = tally.outcomes.sent() - resent + tally.unsent;
         if !ran.stopped_responding {
             let planned = schedule.count_before(Nanos(100 * MS));
             assert_eq!(accounted, planned, "seed {seed}");
@@ -520,8 +524,8 @@ fn every_planned_request_is_accounted_for_with_all_faults_at_any_depth() {
 
 #[test]
 fn stages_park_connections_with_their_windows() {
-    // Method: 2 connections for 100 ms, then 10 for 100 ms, four in flight on
-    // each, at 100 us for each request of a connection.
+    // Method: 2 connections for 100 ms, then 10 for 100 ms, each with four requests in flight and
+    // a response every 100 us.
     let mut plan = deep(10, BODY, 4, 1);
     plan.pacing.connections_over_time = Some("2@100ms,10@100ms".parse().unwrap());
     let mut pool = connected(pool(Network::faultless(1), plan, BODY));
@@ -533,7 +537,7 @@ fn stages_park_connections_with_their_windows() {
 
 #[test]
 fn a_window_is_one_if_requests_cannot_overlap() {
-    // Method: plans with sixteen; without keep-alive, with thinking, with sessions.
+    // Method: plans of sixteen in flight, without keep-alive, with think times, and with sessions.
     let deep: LoadPlan = deep(1, BODY, 16, 1);
     assert_eq!(deep.window(), 16);
     let changes: [fn(&mut LoadPlan); 3] = [
@@ -545,12 +549,11 @@ fn a_window_is_one_if_requests_cannot_overlap() {
         let mut plan = deep.clone();
         change(&mut plan);
         assert_eq!(plan.window(), 1);
-        let weighted: &WeightedRequest = &plan.requests[0];
-        assert_eq!(weighted.weight, 1);
+        assert_eq!(plan.requests[0].weight, 1);
         let mut pool = connected(pool(Network::faultless(1), plan, BODY));
         run_requests(&mut pool, 20);
         assert_eq!(pool.tally().outcomes.ok(), 20);
-        // One at a time: no request waited for another one's response.
+        // One at a time: no request waited for another response.
         assert!(pool.tally().times.service.max_us() <= Some(150));
     }
 }

@@ -13,13 +13,13 @@ use crate::loads::{MS, count, plan, pool_of_steps, run};
 
 const TIMEOUT: u64 = 100 * MS;
 
-/// One worker with one connection, to a peer that never responds; `accepts` is called for
-/// each connection.
-fn mute(accepts: impl Fn(usize) + Send + Sync + 'static) -> Pool<Sim, Http> {
+/// One worker with one connection to a peer that never responds; `on_accept` is called for each
+/// connection.
+fn mute(on_accept: impl Fn(usize) + Send + Sync + 'static) -> Pool<Sim, Http> {
     let mut plan = plan(1, b"", 1);
     plan.timeout = Duration::from_nanos(TIMEOUT);
     let script = move |number| {
-        accepts(number);
+        on_accept(number);
         Vec::new()
     };
     let mut pool = pool_of_steps(Network::faultless(1), plan, Box::new(script));
@@ -41,9 +41,9 @@ fn members(shared: &Arc<SharedSlice>, count: usize) -> Vec<SliceParticipants> {
 
 #[test]
 fn timeouts_of_one_worker_do_not_stop_a_subject_that_responds_to_others() {
-    // Method: one of 16 connections, each with a worker of its own, never gets a response,
-    // and the others do. Its worker continues until the slice is over; a timeout that is
-    // under way then is waited for.
+    // Method: 16 workers with one connection each; one connection never gets a response, and the
+    // others do. Its worker continues until the slice is over, and waits for the request that is
+    // then in flight to time out.
     let shared = SharedSlice::new(16, 16);
     let _others = others(&shared);
     let mut pool = mute(|_| ());
@@ -57,9 +57,9 @@ fn timeouts_of_one_worker_do_not_stop_a_subject_that_responds_to_others() {
 
 #[test]
 fn a_subject_that_responds_to_no_worker_has_stopped() {
-    // Method: the same, and the others fall silent too: before the first timeout, and
-    // when the third request goes out, which is then not waited for. A worker without
-    // connections is not among those that wait for responses.
+    // Method: the same, except that the other workers get no more responses either: before the
+    // first timeout, and from the third request on, which is then not waited for. A worker without
+    // connections does not wait for responses.
     let shared = SharedSlice::new(17, 16);
     drop(others(&shared));
     drop(SliceParticipants::of(&shared, Part::Nothing));
@@ -93,9 +93,9 @@ fn a_subject_that_responds_to_no_worker_has_stopped() {
 
 #[test]
 fn the_load_continues_until_the_last_of_64_workers_has_settled() {
-    // Method: a slice of 10 ms on a peer that takes 1 ms per request, alone, and with 63
-    // other workers of which the last is settled when the 40th connection is made. The
-    // counted requests are the same; those sent after the slice's end are not.
+    // Method: a slice of 10 ms on a peer that takes 1 ms per request, with one worker, and with 63
+    // other workers, which settle when the peer accepts its 41st connection. The counted requests
+    // are the same; only more requests are sent after the slice's end.
     let ran = |shared: &Arc<SharedSlice>, others: Vec<SliceParticipants>| {
         let mut network = Network::faultless(1);
         network.service = Service::Constant(Nanos(MS));

@@ -11,9 +11,9 @@ use crate::loads::{MS, SECOND, count, head, plan, pool, pool_of, run, run_reques
 
 #[test]
 fn nothing_is_lost_or_counted_twice_with_all_faults() {
-    // Method: many seeds, each with its own mix of all faults, bodies that are
-    // skipped and others, with and without keep-alive. As many requests are planned as
-    // there must be final outcomes; every completed one has its times.
+    // Method: many seeds, each with its own mix of all faults, with bodies that are skipped and
+    // bodies that are read, with and without keep-alive. Every planned request must have one final
+    // outcome, and every completed request has its times.
     let bodies = [vec![b'x'; 87], vec![b'y'; 40_000]];
     let mut seen = abx_evidence::Outcomes::default();
     for seed in 0..150 {
@@ -39,8 +39,8 @@ fn nothing_is_lost_or_counted_twice_with_all_faults() {
         let ran = run_requests(&mut pool, 400);
 
         let tally = pool.tally();
-        let twice = count(tally, Outcome::IdleClose);
-        let total = tally.outcomes.sent() - twice;
+        let resent = count(tally, Outcome::IdleClose);
+        let total = tally.outcomes.sent() - resent;
         assert!(
             total == 400 || (ran.stopped_responding && total < 400),
             "seed {seed}: {total}"
@@ -74,7 +74,7 @@ fn nothing_is_lost_or_counted_twice_with_all_faults() {
 
 #[test]
 fn the_same_seed_gives_the_same_tally() {
-    // Method: one run with faults, twice, and another seed.
+    // Method: two runs of one seed with faults, and one run of another seed.
     let body = b"hello";
     let tally_of = |seed| {
         let mut network = Network::faultless(seed);
@@ -96,9 +96,9 @@ fn the_same_seed_gives_the_same_tally() {
 
 #[test]
 fn the_clocks_of_a_closed_loop_are_the_sum_of_its_response_times() {
-    // Method: in a closed loop each request is due when the one before it ends,
-    // so the clock of a connection that sends a number of requests holds nothing
-    // else. Queues, pieces and another order of readiness change times, never this sum.
+    // Method: in a closed loop each request is due when the previous one ends, so the clock of a
+    // connection contains nothing but response times. Queues, split responses and another order of
+    // readiness change single times, never this sum.
     let body = vec![b'z'; 20_000];
     for seed in 1..6 {
         let mut network = Network::faultless(seed);
@@ -121,10 +121,10 @@ fn the_clocks_of_a_closed_loop_are_the_sum_of_its_response_times() {
 
 #[test]
 fn throughput_is_exactly_what_constant_service_allows() {
-    // Method: 50 us there and back and 100 us of service, without waiting: each of 5
-    // connections completes a request every 150 us, the first of which opens its
-    // clock. One that was sent before the end comes after it and closes the clock,
-    // and one more finds it closed.
+    // Method: a round trip of 50 us and 100 us of service, without a queue: each of 5 connections
+    // completes a request every 150 us, and the first response opens the connection's clock. A
+    // response to a request sent before the end arrives after it and closes the clock; one more
+    // request is discarded.
     let body = b"hello";
     let mut pool = pool(Network::faultless(1), plan(5, body, 1), body);
     pool.connect_all(&AtomicBool::new(false));
@@ -140,8 +140,8 @@ fn throughput_is_exactly_what_constant_service_allows() {
 
 #[test]
 fn ten_minutes_of_load_pass_in_virtual_time() {
-    // Method: 50 connections on 4 workers of 10 ms each, some of them slow; 4
-    // workers serve 400 requests a second, whatever the order.
+    // Method: 50 connections and 4 workers that need 10 ms for each request, so that they serve
+    // 400 requests a second in any order.
     let body = b"hello";
     let mut network = Network::faultless(9);
     network.service = Service::Constant(Nanos(10 * MS));
@@ -160,15 +160,15 @@ fn ten_minutes_of_load_pass_in_virtual_time() {
     let expected = 599 * 400;
     let off = tally.outcomes.ok().abs_diff(expected);
     assert!(off <= 50, "{} instead of {expected}", tally.outcomes.ok());
-    // Little's law, by the clocks: 50 connections in (50 / 400) s.
+    // Little's law, from the clocks: 50 connections, each with a response every 50 / 400 s.
     let throughput = 50.0 * tally.clocked as f64 / (tally.connection_ns as f64 / 1e9);
     assert!((throughput / 400.0 - 1.0).abs() < 0.001, "{throughput}");
 }
 
 #[test]
 fn a_timeout_ends_at_its_moment_and_every_connection_once() {
-    // Method: no request ever gets a response. The slice ends when the last of the
-    // three has waited for its timeout, to the nanosecond.
+    // Method: no request ever gets a response. The slice ends when the last of three requests has
+    // timed out, to the nanosecond.
     let body = b"hello";
     let mut network = Network::faultless(2);
     network.faults.silence = 1000;
@@ -190,9 +190,9 @@ fn a_timeout_ends_at_its_moment_and_every_connection_once() {
 
 #[test]
 fn rests_after_refusals_double_and_end_at_their_moments() {
-    // Method: nothing listens; one connection, three tries until the slice gives
-    // up. Rests of 1 and 2 ms lie between them, and a refusal takes no time or one
-    // way there and back, 50 us.
+    // Method: one connection to an address at which nothing listens; the slice gives up after
+    // three tries. Between them are rests of 1 and 2 ms, and a refusal takes no time or one round
+    // trip of 50 us.
     let body = b"hello";
     let mut plan = plan(1, body, 3);
     plan.address = UNUSED_ADDRESS.into();
@@ -201,17 +201,17 @@ fn rests_after_refusals_double_and_end_at_their_moments() {
     let ran = run(&mut pool, 3_600 * SECOND, 0);
     assert!(ran.stopped_responding);
     assert_eq!(count(pool.tally(), Outcome::Refused), 3);
-    let beside_rests = ran.end.since(start).0 - 3 * MS;
+    let refusals_ns = ran.end.since(start).0 - 3 * MS;
     assert!(
-        beside_rests.is_multiple_of(50_000) && beside_rests <= 150_000,
-        "{beside_rests}"
+        refusals_ns.is_multiple_of(50_000) && refusals_ns <= 150_000,
+        "{refusals_ns}"
     );
 }
 
 #[test]
 fn bodies_are_skipped_only_as_far_as_they_go() {
-    // Method: bodies around the least that is skipped, cut anywhere by the
-    // network. All bytes are counted, and no response is taken for a wrong one.
+    // Method: bodies just below and above the least size that is skipped, split anywhere by the
+    // network. All bytes are counted, and every response is correct.
     for bytes in [16_384, 18_431, 18_432, 18_433, 34_569, 1_000_000] {
         let body = vec![b'b'; bytes];
         let mut network = Network::faultless(bytes as u64);
@@ -229,15 +229,15 @@ fn bodies_are_skipped_only_as_far_as_they_go() {
 
 #[test]
 fn a_skipped_body_of_another_length_is_not_correct() {
-    // Method: bodies that are skipped, with one byte after them, and one byte
-    // short before a close; neither may count as ok, nor cost the next response.
+    // Method: skipped bodies that are one byte too long, and bodies that are one byte short before
+    // a close. Neither may count as ok or break the next response.
     let body = vec![b'b'; 50_000];
-    let whole = [head(body.len()).as_bytes(), &body].concat();
-    let longer = [&whole[..], b"!"].concat();
+    let correct = [head(body.len()).as_bytes(), &body].concat();
+    let longer = [&correct[..], b"!"].concat();
     for (response, last, outcome) in [
         (&longer[..], PeerStep::Again, Outcome::Malformed),
         (
-            &whole[..whole.len() - 1],
+            &correct[..correct.len() - 1],
             PeerStep::Close,
             Outcome::EarlyClose,
         ),
@@ -260,8 +260,9 @@ fn a_skipped_body_of_another_length_is_not_correct() {
 
 #[test]
 fn only_large_bodies_that_are_not_hashed_are_skipped() {
-    // Method: below and at the least size, with no response hashed and with all.
-    // Of each skipped body the first bytes, with the head, and the last one are read.
+    // Method: bodies just below the least size that is skipped and bodies of that size, with no
+    // response hashed and with all hashed. Of a skipped body, only the first bytes, which come
+    // with the head, and the last byte are read.
     for (bytes, every, skipped) in [
         (18_431, 0, 0),
         (18_432, 0, 18_432 - (2048 - head(18_432).len()) - 1),

@@ -17,7 +17,7 @@ use crate::pipelined::all_faults;
 const BODY: &[u8] = b"hello";
 /// The server's first bytes on a connection.
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
-/// The response to that.
+/// The length of the client's response to [`SETTINGS`].
 const ACKNOWLEDGEMENT_BYTES: usize = 9;
 const END_STREAM: u8 = 1;
 const FRAME_BYTES_MAX: usize = 16_384;
@@ -35,7 +35,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     [&length[1..], &[kind, flags], &stream, payload].concat()
 }
 
-/// A whole response, with its body in as many frames as it takes.
+/// A complete response, with its body in as many frames as it needs.
 fn response(stream: u32, body: &[u8]) -> PeerStep {
     let mut bytes = frame(1, 4, stream, &[0x88]);
     let mut parts = body.chunks(FRAME_BYTES_MAX).peekable();
@@ -50,12 +50,12 @@ fn response(stream: u32, body: &[u8]) -> PeerStep {
     PeerStep::Send(bytes.into())
 }
 
-/// The number of a connection's stream.
+/// The identifier of the stream of the request at this place.
 fn stream(place: u32) -> u32 {
     2 * place + 1
 }
 
-/// The lengths of a connection's opening, of the first request, and of each other one, in bytes.
+/// The lengths in bytes of a connection's opening, of its first request, and of each later request.
 pub(crate) struct RequestLengths {
     opening: usize,
     first: usize,
@@ -79,8 +79,8 @@ impl RequestLengths {
         }
     }
 
-    /// The steps of a connection that awaits this many requests in turn; `then` gives its steps
-    /// after each.
+    /// The steps of a connection that awaits this many requests in turn; `then` gives the steps
+    /// after the request at each place.
     pub(crate) fn steps(
         &self,
         requests: u32,
@@ -91,13 +91,13 @@ impl RequestLengths {
             PeerStep::Send(SETTINGS.into()),
             PeerStep::Await(ACKNOWLEDGEMENT_BYTES),
         ];
-        let each = (0..requests).flat_map(|place| {
+        let exchanges = (0..requests).flat_map(|place| {
             let bytes = if place == 0 { self.first } else { self.other };
             let mut steps = vec![PeerStep::Await(bytes)];
             steps.extend(then(place));
             steps
         });
-        opening.into_iter().chain(each).collect()
+        opening.into_iter().chain(exchanges).collect()
     }
 }
 
@@ -124,9 +124,9 @@ pub(crate) fn pool_of_script(
 
 #[test]
 fn a_closed_loop_of_streams_reaches_the_capacity_of_the_server() {
-    // Method: a server of 1,000 a second, five connections of four streams, with responses in
-    // order, and with each second one before the one ahead of it; slices of 5, 10 and 50
-    // response times. The count is within 1 % of the capacity.
+    // Method: a server of 1,000 requests a second and five connections of four streams, with
+    // responses in order and with the responses of each pair swapped, in slices of 5, 10 and 50
+    // response times. The throughput is within 1 % of the capacity.
     for discipline in [Discipline::Fifo, Discipline::ByConnection(4)] {
         for is_reversed in [false, true] {
             for (turns, slices) in [(5, 30), (10, 15), (50, 4)] {
@@ -176,9 +176,9 @@ fn a_closed_loop_of_streams_reaches_the_capacity_of_the_server() {
 
 #[test]
 fn phases_of_streams_run_side_by_side() {
-    // Method: two requests that are sent together, both sampled. The head of the first
-    // comes before all else and its body last: neither waits for a turn. To the
-    // nanosecond, since the peer's delays are known: 50 µs there and back, 100 for each step.
+    // Method: two requests that are sent together, both sampled. The head of the first response
+    // comes first and its body last, so neither request waits for the other. The times are exact,
+    // since the peer's delays are known: a round trip of 50 µs and 100 µs for each step of work.
     let mut plan = streams_plan(1, BODY, 2, 1);
     plan.verify_every = 1;
     let head = |stream| PeerStep::Send(frame(1, 4, stream, &[0x88]).into());
@@ -214,9 +214,9 @@ fn phases_of_streams_run_side_by_side() {
 
 #[test]
 fn no_stream_is_lost_or_counted_twice() {
-    // Method: many seeds, each with its own mix of all faults, bodies of one frame and of
-    // several, 4 and 16 streams; each connection serves 60 requests and then takes no more.
-    // As many requests are planned as there must be final outcomes.
+    // Method: many seeds, each with its own mix of all faults, with bodies of one frame and of
+    // several, and 4 and 16 streams; each connection serves 60 requests and then refuses more.
+    // Every planned request must have one final outcome.
     let bodies = [vec![b'x'; 87], vec![b'y'; 40_000]];
     let mut seen = Outcomes::default();
     for seed in 0..120 {

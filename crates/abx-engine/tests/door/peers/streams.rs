@@ -7,7 +7,7 @@ const DATA: u8 = 0;
 const END_STREAM: u8 = 1;
 const PREFACE_BYTES: usize = 24;
 
-/// Settings without any, which every connection may begin with.
+/// An empty SETTINGS frame, with which a connection may begin.
 pub const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 /// A frame as it goes over the wire.
@@ -29,7 +29,7 @@ pub fn last_data(stream: u32, body: &[u8]) -> Vec<u8> {
     frame(DATA, END_STREAM, stream, body)
 }
 
-/// A whole response that [`crate::load`] expects.
+/// A complete response that [`crate::load`] expects.
 pub fn hello(stream: u32) -> Vec<u8> {
     [head(stream), last_data(stream, b"hello")].concat()
 }
@@ -43,17 +43,24 @@ pub fn go_away(last_stream: u32) -> Vec<u8> {
     frame(7, 0, 0, &payload.concat())
 }
 
-/// The whole requests that came together: their streams, and how many came before them on
-/// this connection.
+/// Complete requests that came together.
 pub struct RequestBatch {
     pub streams: Vec<u32>,
+    /// The number of earlier requests on this connection.
     pub before: usize,
-    /// Bytes of bodies that came with them, or before them.
+    /// Body bytes that came since the previous batch.
     pub body_bytes: usize,
 }
 
-/// Responds to all requests that came together with the result of `reply`, on each connection
-/// after its own settings; `None` holds the connection without sending.
+impl RequestBatch {
+    /// The bytes of a response to each request.
+    pub fn responses(&self, response: impl Fn(u32) -> Vec<u8>) -> Vec<u8> {
+        self.streams.iter().copied().flat_map(response).collect()
+    }
+}
+
+/// Sends `settings` on each connection, and then the result of `reply` to each batch of requests;
+/// `None` holds the connection without sending.
 pub fn streaming(
     settings: &'static [u8],
     reply: impl Fn(&RequestBatch) -> Option<Vec<u8>> + Send + Sync + 'static,
@@ -66,7 +73,7 @@ pub fn streaming(
 
 fn serve(connection: &mut Connection, reply: &impl Fn(&RequestBatch) -> Option<Vec<u8>>) {
     let mut unread = Vec::new();
-    let mut asked = RequestBatch {
+    let mut batch = RequestBatch {
         streams: Vec::new(),
         before: 0,
         body_bytes: 0,
@@ -85,11 +92,11 @@ fn serve(connection: &mut Connection, reply: &impl Fn(&RequestBatch) -> Option<V
         let mut room = 0;
         while let Some((kind, flags, stream, payload)) = take_frame(&mut unread) {
             if kind == DATA {
-                asked.body_bytes += payload;
+                batch.body_bytes += payload;
                 room += payload;
             }
             if matches!(kind, HEADERS | DATA) && flags & END_STREAM != 0 {
-                asked.streams.push(stream);
+                batch.streams.push(stream);
             } else if kind == DATA {
                 let bytes = u32::try_from(payload).unwrap().to_be_bytes();
                 connection.send(&frame(8, 0, stream, &bytes));
@@ -99,20 +106,20 @@ fn serve(connection: &mut Connection, reply: &impl Fn(&RequestBatch) -> Option<V
             let bytes = u32::try_from(room).unwrap().to_be_bytes();
             connection.send(&frame(8, 0, 0, &bytes));
         }
-        if asked.streams.is_empty() {
+        if batch.streams.is_empty() {
             continue;
         }
-        match reply(&asked) {
+        match reply(&batch) {
             Some(bytes) => connection.send(&bytes),
             None => return connection.hold(),
         }
-        asked.before += asked.streams.len();
-        asked.streams.clear();
-        asked.body_bytes = 0;
+        batch.before += batch.streams.len();
+        batch.streams.clear();
+        batch.body_bytes = 0;
     }
 }
 
-/// Kind, flags, stream and length of the next frame, once all of it came.
+/// Kind, flags, stream and length of the next frame, once it is complete.
 fn take_frame(unread: &mut Vec<u8>) -> Option<(u8, u8, u32, usize)> {
     let [l0, l1, l2, kind, flags, s0, s1, s2, s3] = *unread.first_chunk()?;
     let length = u32::from_be_bytes([0, l0, l1, l2]) as usize;

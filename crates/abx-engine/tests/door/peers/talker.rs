@@ -10,21 +10,21 @@ use abx_wire::websocket::{Event, MessageKind, Offer, Server, SizeLimits, message
 use crate::peers::peer::{Connection, Peer};
 
 /// A received message.
-pub struct Said {
+pub struct ReceivedMessage {
     pub kind: MessageKind,
     pub payload: Vec<u8>,
-    /// Which message of the connection it is, from 0.
+    /// The number of the message on its connection, from 0.
     pub number: usize,
 }
 
 /// The reaction to a message: it writes the bytes to send, and returns whether the
 /// connection continues.
-pub trait Reply: Fn(&mut Server, Said, &mut Vec<u8>) -> bool {}
+pub trait Reply: Fn(&mut Server, ReceivedMessage, &mut Vec<u8>) -> bool {}
 
-impl<F: Fn(&mut Server, Said, &mut Vec<u8>) -> bool> Reply for F {}
+impl<F: Fn(&mut Server, ReceivedMessage, &mut Vec<u8>) -> bool> Reply for F {}
 
 /// Sends each message back.
-pub fn echo(server: &mut Server, message: Said, out: &mut Vec<u8>) -> bool {
+pub fn echo(server: &mut Server, message: ReceivedMessage, out: &mut Vec<u8>) -> bool {
     server.send(message.kind, &message.payload, out).is_ok()
 }
 
@@ -51,7 +51,7 @@ pub fn room() -> Peer {
         talk(
             &mut connection,
             server,
-            &|_: &mut Server, message: Said, _: &mut Vec<u8>| {
+            &|_: &mut Server, message: ReceivedMessage, _: &mut Vec<u8>| {
                 let mut frame = Vec::new();
                 message_frame(message.kind, &message.payload, &mut frame);
                 // Under the lock, so that all have the messages in one order.
@@ -92,13 +92,13 @@ pub fn talk(connection: &mut Connection, mut server: Server, reply: &dyn Reply) 
             match event {
                 Event::Data { bytes, .. } => payload.extend_from_slice(bytes),
                 Event::Message(message) => {
-                    let statement = Said {
+                    let message = ReceivedMessage {
                         kind: message.kind,
                         payload: std::mem::take(&mut payload),
                         number,
                     };
                     number += 1;
-                    goes_on = reply(&mut server, statement, &mut out);
+                    goes_on = reply(&mut server, message, &mut out);
                 }
                 Event::Close(_) | Event::Failed(_) => goes_on = false,
                 Event::Open | Event::Ping(_) | Event::Pong(_) => {}

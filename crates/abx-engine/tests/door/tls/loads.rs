@@ -28,8 +28,8 @@ fn run(load: &LoadPlan, requests: u64) -> SliceTally {
 
 #[test]
 fn a_load_is_verified_and_the_server_counts_the_same() {
-    // Method: each version, ten connections on two threads; every body is compared, and
-    // the server counts requests and handshakes for itself.
+    // Method: each version, with ten connections of two threads. Every body is compared, and the
+    // server counts requests and handshakes separately.
     for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
         let peer = TlsPeer::start(BOTH, false);
         let tls = TlsPlan {
@@ -47,8 +47,8 @@ fn a_load_is_verified_and_the_server_counts_the_same() {
 
 #[test]
 fn each_request_may_have_a_new_connection() {
-    // Method: without keep-alive; with and without resumption, whose count is the server's.
-    // Each handshake has its time, which is within that of the whole connect.
+    // Method: loads without keep-alive, with and without resumption. The server counts as many
+    // resumptions, and the time of each handshake is part of the time of its connect.
     for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
         for resumption in [false, true] {
             let peer = TlsPeer::start(BOTH, false);
@@ -71,11 +71,11 @@ fn each_request_may_have_a_new_connection() {
             let connects = slice.tally.times.phases.times(Phase::Connect).unwrap();
             assert_eq!([times.count(), connects.count()], [50, 50]);
             for quantile in [0.0, 0.5, 1.0] {
-                let [own_count, whole] =
+                let [handshake, connect] =
                     [times, connects].map(|histogram| histogram.quantile_us(quantile).unwrap());
                 assert!(
-                    0 < own_count && own_count <= whole,
-                    "{own_count} of {whole} µs"
+                    0 < handshake && handshake <= connect,
+                    "{handshake} of {connect} µs"
                 );
             }
             let [full, resumed] = peer.handshakes();
@@ -92,8 +92,8 @@ fn each_request_may_have_a_new_connection() {
 
 #[test]
 fn connections_opened_together_all_find_a_session_to_resume() {
-    // Method: twenty at a time, of a server that gives two tickets with each handshake. In
-    // the first slice the first twenty have none; in the next one every connection has.
+    // Method: twenty connections at a time, to a server that gives two tickets with each handshake.
+    // In the first slice the first twenty have no ticket; in the next one every connection has one.
     let peer = TlsPeer::start(BOTH, false);
     let tls = TlsPlan {
         version: Some(TlsVersion::Tls13),
@@ -162,8 +162,8 @@ fn a_server_without_tls_is_detected() {
 
 #[test]
 fn a_server_that_breaks_the_handshake_fails_its_requests() {
-    // Method: beginnings of handshake messages that are none, whole and cut, which once stopped the
-    // program, an alert, and records of no handshake; each is all that the peer sends.
+    // Method: peers that send nothing but the beginning of an invalid handshake message, complete
+    // or cut, which once stopped the program, or an alert, or records that are no handshake.
     for bytes in [
         &b"\x16\x03\x03\x00\x04\x02\xff\xff\xff"[..],
         b"\x16\x03\x03\x00\x04\x02\x01\x00\x00",
@@ -184,24 +184,24 @@ fn a_server_that_breaks_the_handshake_fails_its_requests() {
             "{bytes:x?}"
         );
         let request = load(peer.address(), 1).requests.remove(0).request;
-        let asked = probe(
+        let probed = probe(
             peer.address(),
             Some(&trusting()),
             &request,
             Duration::from_secs(30),
         );
         assert!(
-            matches!(asked, Err(ProbeError::Handshake(_))),
-            "{bytes:x?}: {asked:?}"
+            matches!(probed, Err(ProbeError::Handshake(_))),
+            "{bytes:x?}: {probed:?}"
         );
     }
 }
 
 #[test]
 fn a_record_that_cannot_be_decrypted_fails_its_request_and_no_other() {
-    // Method: after every third response of a connection comes a record with no right key, in
-    // the same segment. Each response counts, and so does each request that meets such a record.
-    // One that comes while no request is in flight is unsolicited.
+    // Method: after every third response of a connection comes an undecryptable record in the same
+    // segment. Each response counts, and so does each request that meets such a record. A record
+    // that comes while no request is in flight is unsolicited.
     for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
         let peer = TlsPeer::start(BOTH, false);
         peer.seen.breaks_after.store(3, Ordering::SeqCst);
@@ -242,13 +242,13 @@ fn a_client_proves_its_identity_on_request() {
         let slice = run(&over_tls(peer.address, 2, unknown.clone()), 6);
         assert_eq!(crate::outcomes(&slice), [(Outcome::TlsFailed, 6)]);
         let request = load(peer.address, 1).requests.remove(0).request;
-        let asked = probe(
+        let probed = probe(
             peer.address,
             Some(&unknown),
             &request,
             Duration::from_secs(30),
         );
-        let why = asked.unwrap_err().to_string();
+        let why = probed.unwrap_err().to_string();
         assert!(
             why.contains("CertificateRequired") && why.contains("--cert FILE"),
             "{why}"
@@ -321,7 +321,7 @@ fn unusable_names_and_certificates_are_refused_before_any_connection() {
 
 #[test]
 fn a_log_has_the_agreed_parameters() {
-    // Method: each version, with and without the name; the peer's key is of 256 bits.
+    // Method: each version, with and without the name, and a peer whose key has 256 bits.
     for (version, name) in [
         (TlsVersion::Tls12, "TLSv1.2"),
         (TlsVersion::Tls13, "TLSv1.3"),

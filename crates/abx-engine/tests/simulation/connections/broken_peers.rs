@@ -1,5 +1,5 @@
-//! Peers that break in every way: a slice ends soon after its counted part, and no
-//! broken response is a success.
+//! Peers that break in every way: a slice ends soon after its counted part, and no broken response
+//! counts as a success.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,20 +16,19 @@ const CONNECTIONS: u32 = 10;
 const SLICE: u64 = 100 * MS;
 /// The timeout of [`plan`].
 const TIMEOUT: u64 = SECOND;
-/// A broken loop reads its clock at most this much too late.
+/// The end of a slice may be this late, since a loop over a broken peer reads its clock late.
 const LATE: u64 = 60 * MS;
 const RIGHT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright";
 
-/// A peer that breaks.
 struct BrokenPeer {
     name: &'static str,
-    /// The steps of a connection once it has read a request.
+    /// The steps of a broken connection after it has read a request.
     steps: Vec<PeerStep>,
-    /// One connection in this many does it, the first one among them; the others are correct.
+    /// One connection in this many is broken, beginning with the first; the others are correct.
     one_of: usize,
-    /// This many correct responses of a connection come before it.
+    /// A broken connection sends this many correct responses first.
     after: usize,
-    /// The outcome of the requests.
+    /// The outcome of requests on broken connections.
     outcome: Outcome,
 }
 
@@ -37,12 +36,12 @@ fn send(bytes: &[u8]) -> PeerStep {
     PeerStep::Send(bytes.into())
 }
 
-/// Responds again and again.
+/// Sends the same response to every request.
 fn always(bytes: &[u8]) -> Vec<PeerStep> {
     vec![send(bytes), PeerStep::Again]
 }
 
-/// Sends this, and then as much of that as a slice and its timeout have time for.
+/// Sends `head`, and then `part` for longer than a slice and its timeout last.
 fn endless(head: &[u8], part: &[u8]) -> Vec<PeerStep> {
     let part = send(part);
     let parts = (0..1_300).flat_map(|_| [PeerStep::Work, part.clone()]);
@@ -60,7 +59,7 @@ fn peer(name: &'static str, steps: Vec<PeerStep>, outcome: Outcome) -> BrokenPee
     }
 }
 
-/// Goes mute on one connection in `one_of`, after this many responses of each.
+/// Goes mute on one connection in `one_of`, after this many responses on each.
 fn mute(one_of: usize, after: usize) -> BrokenPeer {
     BrokenPeer {
         one_of,
@@ -133,15 +132,15 @@ impl BrokenPeer {
         let (steps, one_of, after) = (self.steps.clone(), self.one_of, self.after);
         let right: Arc<[u8]> = RIGHT.into();
         let script = move |number: usize| {
-            let whole = [
+            let correct = [
                 PeerStep::Await(bytes),
                 PeerStep::Work,
                 PeerStep::Send(Arc::clone(&right)),
             ];
             if !number.is_multiple_of(one_of) {
-                return [&whole[..], &[PeerStep::Again]].concat();
+                return [&correct[..], &[PeerStep::Again]].concat();
             }
-            let before = std::iter::repeat_n(&whole[..], after).flatten().cloned();
+            let before = std::iter::repeat_n(&correct[..], after).flatten().cloned();
             let broken = [PeerStep::Await(bytes), PeerStep::Work];
             before.chain(broken).chain(steps.clone()).collect()
         };
@@ -155,10 +154,9 @@ impl BrokenPeer {
 
 #[test]
 fn a_slice_of_a_broken_peer_ends_within_a_timeout() {
-    // Method: each fault in virtual time, from the first request on or after correct
-    // responses, on some connections or all. One connection that never gets a response is
-    // waited for, and two timeouts in a row are not.
-    let mut unlike = Vec::new();
+    // Method: each fault in virtual time, from the first request on or after correct responses, on
+    // some connections or on all. The slice waits for one timeout, and not for two in a row.
+    let mut unexpected = Vec::new();
     for fault in unfinished().into_iter().chain(wrong()) {
         let mut pool = fault.pool(TIMEOUT);
         let start = pool.now();
@@ -166,32 +164,32 @@ fn a_slice_of_a_broken_peer_ends_within_a_timeout() {
         let mut outcomes = pool.tally().outcomes.clone();
         outcomes.merge(&pool.tally().discarded);
         let is_in_time = ran.end.since(start).0 <= SLICE + TIMEOUT + LATE;
-        let met = outcomes.count(fault.outcome);
-        let is_met_alone = met > 0 && outcomes.failed() == met;
-        let is_right_before = fault.one_of > 1 || fault.after > 0;
-        if !is_in_time || !is_met_alone || is_right_before != (outcomes.ok() > 0) {
+        let expected = outcomes.count(fault.outcome);
+        let is_only_failure = expected > 0 && outcomes.failed() == expected;
+        let is_partly_correct = fault.one_of > 1 || fault.after > 0;
+        if !is_in_time || !is_only_failure || is_partly_correct != (outcomes.ok() > 0) {
             let BrokenPeer {
                 name,
                 one_of,
                 after,
                 ..
             } = fault;
-            unlike.push(format!(
-                "{name} behind {after} on 1 of {one_of}: {ran:?} {outcomes:?}"
+            unexpected.push(format!(
+                "{name} after {after} on 1 of {one_of}: {ran:?} {outcomes:?}"
             ));
         }
     }
-    assert!(unlike.is_empty(), "{unlike:#?}");
+    assert!(unexpected.is_empty(), "{unexpected:#?}");
 }
 
 #[test]
 fn a_peer_that_does_not_listen_ends_the_slice_at_once() {
-    // Method: an address at which nothing listens.
-    let mut pool = mute(1, 0).pool(TIMEOUT);
+    // Method: a peer that never responds, and an address at which nothing listens.
+    let mut silent = mute(1, 0).pool(TIMEOUT);
     let mut plan = plan(CONNECTIONS, b"right", 1);
     plan.address = UNUSED_ADDRESS.into();
     let mut refused = pool_of_steps(Network::faultless(1), plan, Box::new(|_| Vec::new()));
-    for pool in [&mut pool, &mut refused] {
+    for pool in [&mut silent, &mut refused] {
         let start = pool.now();
         let ran = run(pool, SLICE, 0);
         assert!(ran.stopped_responding);
@@ -202,27 +200,22 @@ fn a_peer_that_does_not_listen_ends_the_slice_at_once() {
 
 #[test]
 fn awaited_connections_are_reported_during_a_long_wait_only() {
-    // Method: every second connection goes mute; the reports are checked 2 s after the
-    // start. With a timeout of a quarter of a second there is no time to report anything.
-    let waits = |timeout: u64| {
+    // Method: every second connection goes mute; the report is read 2 s after the start. With a
+    // timeout of a quarter of a second the wait is too short to be reported.
+    let awaited = |timeout: u64| {
         let mut pool = mute(2, 20).pool(timeout);
         let shared = SharedSlice::new(1, 1);
         pool.joins(SliceParticipants::of(&shared, Part::Connections));
         let start = pool.now();
-        let ran = run(&mut pool, SLICE, 0);
-        let awaited_responses = shared.awaited(start.plus(Nanos(2 * SECOND)));
-        (ran, awaited_responses)
+        run(&mut pool, SLICE, 0);
+        shared.awaited(start.plus(Nanos(2 * SECOND)))
     };
-    let (_, awaited_responses) = waits(3 * SECOND);
-    let reported_awaited_responses = awaited_responses.expect("it was waited for seconds");
-    assert_eq!(
-        reported_awaited_responses.connections,
-        u64::from(CONNECTIONS / 2)
-    );
-    assert_eq!(reported_awaited_responses.at_most_ns, 3 * SECOND);
+    let report = awaited(3 * SECOND).expect("the slice waits for seconds");
+    assert_eq!(report.connections, u64::from(CONNECTIONS / 2));
+    assert_eq!(report.at_most_ns, 3 * SECOND);
     assert!(
-        (SECOND..2 * SECOND).contains(&reported_awaited_responses.waited_ns),
-        "{reported_awaited_responses:?}"
+        (SECOND..2 * SECOND).contains(&report.waited_ns),
+        "{report:?}"
     );
-    assert_eq!(waits(SECOND / 4).1, None);
+    assert_eq!(awaited(SECOND / 4), None);
 }

@@ -20,7 +20,7 @@ fn plan_of(method: &str, connections: u32) -> LoadPlan {
     plan
 }
 
-/// A pool on a peer that follows `steps` after each request that it has read.
+/// A pool on a peer that follows `steps`, in which each [`READ`] awaits one request.
 fn serving(network: Network, plan: LoadPlan, steps: &[PeerStep]) -> Pool<Sim, Http> {
     let bytes = plan.requests[0].request.encode(true).unwrap().len();
     let steps: Vec<PeerStep> = steps
@@ -39,13 +39,14 @@ fn send(bytes: &[u8]) -> PeerStep {
     PeerStep::Send(Arc::from(bytes))
 }
 
+/// Stands for a step that awaits one request of a plan.
 const READ: PeerStep = PeerStep::Await(0);
 
 #[test]
 fn a_request_that_was_taken_and_dropped_has_failed() {
-    // Method: each connection responds to one request, and closes when it has read the
-    // second one, at once or after some work. Half of all fail, whatever the method, and
-    // none is sent again.
+    // Method: each connection responds to one request, and closes after it has read the second
+    // one, at once or after some work. Half of all requests fail, with any method, and none is
+    // sent again.
     for method in ["GET", "POST"] {
         for last in [
             &[READ, PeerStep::Close][..],
@@ -65,8 +66,8 @@ fn a_request_that_was_taken_and_dropped_has_failed() {
 
 #[test]
 fn requests_that_a_new_connection_dropped_differ_from_those_it_never_took() {
-    // Method: connections that close when they have read the request, and connections that
-    // close when they are open, which crosses with it.
+    // Method: connections that close after they have read the request, and connections that close
+    // as soon as they are open, so that the close crosses with the request.
     for (steps, outcome) in [
         (&[READ, PeerStep::Close][..], Outcome::EmptyResponse),
         (&[PeerStep::Close], Outcome::EarlyClose),
@@ -82,13 +83,13 @@ fn requests_that_a_new_connection_dropped_differ_from_those_it_never_took() {
 
 #[test]
 fn only_idempotent_requests_are_sent_again() {
-    // Method: a peer that closes some time within 2 ms after each response: the close finds
-    // the connection idle in a think time, crosses with a request, or meets one that was
-    // read. A request that it crossed is sent again, unless it is a POST, which fails with
-    // the connection's outcome.
+    // Method: a peer that closes within 2 ms after each response. The close finds the connection
+    // idle in a think time, crosses with a request, or comes after a request was read. A request
+    // that crosses with it is sent again, unless its method forbids that: then it fails with the
+    // outcome of the connection.
     let mut network = Network::faultless(5);
     network.faults.idle_close = 1000;
-    for (method, again) in [
+    for (method, is_resent) in [
         ("GET", true),
         ("PUT", true),
         ("POST", false),
@@ -108,17 +109,17 @@ fn only_idempotent_requests_are_sent_again() {
             "{:?}",
             tally.outcomes
         );
-        assert_eq!(crossed > 50, again, "{method}: {:?}", tally.outcomes);
-        assert_eq!(failed > 50, !again, "{method}: {:?}", tally.outcomes);
-        assert!(again || crossed == 0);
+        let case = format!("{method}: {:?}", tally.outcomes);
+        assert_eq!(crossed > 50, is_resent, "{case}");
+        assert_eq!(failed > 50, !is_resent, "{case}");
+        assert!(is_resent || crossed == 0, "{case}");
     }
 }
 
 #[test]
 fn unrequested_bytes_are_counted() {
-    // Method: an open loop of 100 a second on one connection, and a peer that sends
-    // something after each response, in a segment of its own; and an empty line, which
-    // servers may send.
+    // Method: an open loop of 100 requests a second on one connection, and a peer that sends extra
+    // bytes in a separate segment after each response. Servers may send an empty line there.
     for (extra, unsolicited) in [(HELLO, 100), (b"x", 100), (b"\r\n", 0)] {
         let mut plan = plan_of("GET", 1);
         plan.pacing.arrivals = Arrivals::Constant {
@@ -142,7 +143,7 @@ fn unrequested_bytes_are_counted() {
 
 #[test]
 fn unrequested_bytes_between_slices_count_in_the_next_slice() {
-    // Method: the extra bytes come when the slice is over.
+    // Method: two slices of one request, with extra bytes between them.
     let mut network = Network::faultless(1);
     network.delay = Nanos(1000);
     let steps = [READ, send(HELLO), READ, send(b"never"), PeerStep::Again];
@@ -160,8 +161,8 @@ fn unrequested_bytes_between_slices_count_in_the_next_slice() {
 
 #[test]
 fn responses_that_end_a_kept_connection_are_counted() {
-    // Method: each response announces the close, with keep-alive and without; and a
-    // body that ends with it.
+    // Method: a response that keeps the connection, one that announces its close, with keep-alive
+    // and without, and one whose body ends with the connection.
     let closing = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
     let endless = b"HTTP/1.1 200 OK\r\n\r\nhello";
     for (response, keep_alive, expected) in [
@@ -190,8 +191,8 @@ fn responses_that_end_a_kept_connection_are_counted() {
 
 #[test]
 fn unannounced_ends_of_kept_connections_are_counted() {
-    // Method: an open loop of 100 a second, and a peer that closes after each response without
-    // notice, with keep-alive and without; each end finds its connection idle.
+    // Method: an open loop of 100 requests a second, with keep-alive and without, and a peer that
+    // closes after each response without notice, while the connection is idle.
     for (keep_alive, expected) in [(true, 99..=101), (false, 0..=0)] {
         let mut plan = plan_of("GET", 4);
         plan.keep_alive = keep_alive;

@@ -1,4 +1,4 @@
-//! Peers that send small pieces without end, faster than they are received: the others have
+//! Peers that send small pieces without end, faster than they are received: other connections get
 //! their turns, timeouts fire, and a stop is noticed.
 
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use crate::websocket::echoes::{connected, echo_plan, talking};
 const CONNECTIONS: u32 = 4;
 const SLICE: u64 = 100 * MS;
 const TIMEOUT: u64 = 100 * MS;
-/// How late an engine notices what is due, with one connection that takes turns of 5 ms.
+/// How late an engine notices a due event while one connection takes turns of 5 ms.
 const LATE: u64 = 20 * MS;
-/// Requests that three connections finish in a slice at least: each takes a few such turns, since
-/// simulated peers only act between turns.
+/// The least number of requests that three connections finish in a slice: each takes a few such
+/// turns, since simulated peers only act between turns.
 const SERVED: u64 = 15;
 const SERVES: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nright";
 const PLAIN: &str = "HTTP/1.1 200 OK\r\n";
@@ -61,7 +61,7 @@ const PIECES: &[(&str, &str, Outcome)] = &[
     ),
 ];
 
-/// A pool whose first connection gets an endless response; each other one is served.
+/// A pool whose first connection gets an endless response; the other connections are served.
 fn pool(head: &str, piece: &str) -> Pool<Sim, Http> {
     let mut plan = plan(CONNECTIONS, b"right", 1);
     plan.timeout = Duration::from_nanos(TIMEOUT);
@@ -91,26 +91,25 @@ fn network() -> Network {
     }
 }
 
-/// Asserts that a slice from `start` ended in time, that requests failed in this way alone, and
-/// that the other connections were served meanwhile.
-fn assert_shared(ran: &SliceOutcome, start: Nanos, tally: &Tally, outcome: Outcome, what: &str) {
+/// Asserts that a slice from `start` ended in time, that requests failed with this outcome only,
+/// and that the other connections were served meanwhile.
+fn assert_shared(ran: &SliceOutcome, start: Nanos, tally: &Tally, outcome: Outcome, case: &str) {
     let mut outcomes = tally.outcomes.clone();
     outcomes.merge(&tally.discarded);
     let failed = outcomes.count(outcome);
     assert!(
         ran.end.since(start).0 <= SLICE + TIMEOUT + LATE,
-        "{what}: {ran:?}"
+        "{case}: {ran:?}"
     );
     assert!(
         failed > 0 && outcomes.failed() == failed,
-        "{what}: {outcomes:?}"
+        "{case}: {outcomes:?}"
     );
-    assert!(outcomes.ok() >= SERVED, "{what}: {outcomes:?}");
+    assert!(outcomes.ok() >= SERVED, "{case}: {outcomes:?}");
 }
 
-/// Runs until a stop at a quarter of a slice that would take a second; asserts that it was
-/// noticed.
-fn assert_stops<C: Protocol>(pool: &mut Pool<Sim, C>, what: &str) {
+/// Stops a slice of a second after a quarter of [`SLICE`], and asserts that this was noticed.
+fn assert_stops<C: Protocol>(pool: &mut Pool<Sim, C>, case: &str) {
     let (start, stop) = (pool.now(), Arc::new(AtomicBool::new(false)));
     pool.io.stops_at(start.plus(Nanos(SLICE / 4)), &stop);
     let slice = WorkerSlice {
@@ -123,13 +122,13 @@ fn assert_stops<C: Protocol>(pool: &mut Pool<Sim, C>, what: &str) {
     };
     pool.run(slice, &stop);
     let took = pool.now().since(start).0;
-    assert!(took <= SLICE / 4 + LATE, "{what}: {took} ns");
+    assert!(took <= SLICE / 4 + LATE, "{case}: {took} ns");
 }
 
 #[test]
 fn an_endless_response_leaves_other_connections_their_turns_and_times_out() {
-    // Method: one of four connections gets each kind of endless response, in virtual time that
-    // runs while bytes are received. The others are served, and the slice ends in time.
+    // Method: one of four connections gets each kind of endless response; virtual time passes while
+    // bytes are received. The other connections are served, and the slice ends in time.
     for (head, piece, outcome) in PIECES {
         let mut pool = pool(head, piece);
         let start = pool.now();
@@ -140,7 +139,7 @@ fn an_endless_response_leaves_other_connections_their_turns_and_times_out() {
 
 #[test]
 fn a_stop_is_noticed_while_a_response_does_not_end() {
-    // Method: the kinds that only a timeout ends, which is a minute away.
+    // Method: the kinds of endless responses that only a timeout ends.
     let endless = PIECES
         .iter()
         .filter(|(_, _, outcome)| *outcome == Outcome::Timeout);
@@ -151,8 +150,8 @@ fn a_stop_is_noticed_while_a_response_does_not_end() {
 
 #[test]
 fn endless_frames_of_http2_end_in_time() {
-    // Method: one of four connections gets parts of a body of one byte, without end; or frames
-    // that are part of no response, of which 10,000 are too many.
+    // Method: one of four connections gets an endless body in frames of one byte, or frames that
+    // are part of no response, of which 10,000 are too many.
     for (piece, outcome) in [
         (frame(0, 0, 1, b"x"), Outcome::Timeout),
         (frame(0, 8, 1, b"\x01x\0"), Outcome::Timeout),
@@ -193,7 +192,7 @@ fn endless_frames_of_http2_end_in_time() {
     }
 }
 
-/// Empty frames of WebSocket that come without end, and the bytes before them.
+/// Empty WebSocket frames that are sent without end, after the bytes before them.
 const FRAMES: [(&[u8], &[u8]); 3] = [
     // Pongs.
     (&[], &[0x8a, 0]),
@@ -204,18 +203,18 @@ const FRAMES: [(&[u8], &[u8]); 3] = [
 
 #[test]
 fn endless_frames_of_websocket_end_in_time() {
-    // Method: one of four connections gets pongs or empty parts of a message in place of the echo
-    // of its first message.
+    // Method: one of four connections gets endless pongs or empty parts of a message instead of
+    // the echo of its first message.
     for (begins, piece) in FRAMES {
         let pool = || {
             let mut plan = echo_plan(CONNECTIONS, false, 20, 1);
             plan.timeout = Duration::from_nanos(TIMEOUT);
-            let hub = Hub::new(move |hub_message| match hub_message.number {
+            let hub = Hub::new(move |message| match message.number {
                 0 => vec![
-                    Act::Send(hub_message.from, begins.to_vec(), Nanos(0)),
-                    Act::Flood(hub_message.from, piece),
+                    Act::Send(message.from, begins.to_vec(), Nanos(0)),
+                    Act::Flood(message.from, piece),
                 ],
-                _ => vec![Act::Send(hub_message.from, echo(&hub_message), Nanos(MS))],
+                _ => vec![Act::Send(message.from, echo(&message), Nanos(MS))],
             });
             connected(network(), &plan, hub)
         };
@@ -236,9 +235,9 @@ fn endless_frames_of_websocket_end_in_time() {
 #[test]
 fn held_connections_may_receive_endless_bytes() {
     // Method: a slice in which nothing is sent, and the opening after it, while one connection
-    // gets pongs, parts of a message or whole messages without end.
-    let whole: (&[u8], &[u8]) = (&[], &[0x82, 0]);
-    for (begins, piece) in FRAMES.into_iter().chain([whole]) {
+    // gets pongs, parts of a message or complete messages without end.
+    let messages: (&[u8], &[u8]) = (&[], &[0x82, 0]);
+    for (begins, piece) in FRAMES.into_iter().chain([messages]) {
         let mut plan = echo_plan(CONNECTIONS, true, 10, 1);
         plan.shape = Shape::Connections { hold_ns: 0 };
         let mut pool = connected(network(), &plan, Hub::echoing());
@@ -253,14 +252,14 @@ fn held_connections_may_receive_endless_bytes() {
     }
 }
 
-/// The tally of a broadcast to three listeners, one of which also gets this without end.
+/// The tally of a broadcast to three listeners, one of which also gets `piece` without end.
 fn flooded_broadcast(piece: &'static [u8]) -> Tally {
     let mut plan: LoadPlan = broadcast_plan(3);
     let message = Message::text(60);
     plan.shape = Shape::Broadcast(message);
-    let hub = Hub::new(move |hub_message| {
-        let mut acts = to_all(&hub_message);
-        if hub_message.number == 0 {
+    let hub = Hub::new(move |received| {
+        let mut acts = to_all(&received);
+        if received.number == 0 {
             acts.push(Act::Flood(1, piece));
         }
         acts
@@ -285,8 +284,8 @@ fn flooded_broadcast(piece: &'static [u8]) -> Tally {
 
 #[test]
 fn a_broadcast_ends_although_a_listener_gets_messages_without_end() {
-    // Method: pongs, and messages that no speaker has sent, after the first broadcast. Later
-    // bytes of the same connection never come, so later rounds time out.
+    // Method: endless pongs, and endless messages that no speaker has sent, after the first
+    // broadcast. The connection's later bytes never come, so later broadcasts time out.
     let pongs = flooded_broadcast(&[0x8a, 0]);
     assert_eq!((pongs.outcomes.ok(), pongs.out_of_order), (1, 0));
     let messages = flooded_broadcast(&[0x81, 0]);

@@ -1,5 +1,5 @@
-//! The opening of connections before a slice, in virtual time: its own deadlines,
-//! connections that were never tried, and the rate.
+//! The opening of connections before a slice, in virtual time: its deadlines, connections that were
+//! never tried, and the rate.
 
 use std::sync::atomic::AtomicBool;
 
@@ -21,7 +21,7 @@ struct Opened {
     new: usize,
     took: Nanos,
     failures: Vec<(Outcome, u64)>,
-    /// When each connect was begun, from the opening's beginning.
+    /// When each connect began, in ns since the beginning of the opening.
     connects: Vec<u64>,
 }
 
@@ -54,7 +54,7 @@ fn accepting(accepting: Accepting) -> Network {
     }
 }
 
-/// One after the other, 7 ms apart: 128 that wait for the last of them wait for 0.9 s.
+/// Accepts one connection every 7 ms, so that the last of 128 waits for 0.9 s.
 fn slowly() -> Accepting {
     Accepting {
         each: Nanos(7 * MS),
@@ -65,7 +65,7 @@ fn slowly() -> Accepting {
 
 #[test]
 fn an_opening_may_take_long_if_each_connect_is_in_time() {
-    // Method: 1,000 connections at 7 ms each are 7 s, seven timeouts, and none of them
+    // Method: 1,000 connections at 7 ms each take 7 s, which is seven timeouts, and none of them
     // waits for longer than 128 times 7 ms.
     let mut pool = pool(accepting(slowly()), many(1_000), BODY);
     let opened = open(&mut pool);
@@ -79,9 +79,9 @@ fn an_opening_may_take_long_if_each_connect_is_in_time() {
 
 #[test]
 fn a_connect_has_its_own_timeout_while_others_succeed() {
-    // Method: 10 ms each, so that with 128 under way each would wait for 1.28 s, beyond the
-    // timeout of a second. Those that are out of time end; as many at a time as can be
-    // accepted in time are left, and the opening continues to the last one.
+    // Method: at 10 ms each, 128 simultaneous connects would each wait for 1.28 s, beyond the
+    // timeout of a second. Connects that time out leave as many in progress as the server can
+    // accept in time, and the opening continues to the last connection.
     let network = accepting(Accepting {
         each: Nanos(10 * MS),
         ..slowly()
@@ -98,8 +98,8 @@ fn a_connect_has_its_own_timeout_while_others_succeed() {
 
 #[test]
 fn a_server_that_stops_accepting_is_charged_with_tried_connects_only() {
-    // Method: 300 of 1,000 are accepted. Those under way at that moment are waited for
-    // to the end of their timeout, no others are tried, and all of it ends exactly then.
+    // Method: 300 of 1,000 connections are accepted. The connects in progress at that moment run
+    // into their timeout, no others are tried, and the opening ends exactly then.
     let network = accepting(Accepting {
         most: 300,
         ..slowly()
@@ -118,7 +118,7 @@ fn a_server_that_stops_accepting_is_charged_with_tried_connects_only() {
 
 #[test]
 fn an_opening_continues_if_a_server_recovers_within_a_timeout() {
-    // Method: nothing is accepted for the first 0.9 s.
+    // Method: a server that accepts nothing for the first 0.9 s.
     let network = accepting(Accepting {
         from: Nanos(1_900 * MS),
         ..slowly()
@@ -126,7 +126,7 @@ fn an_opening_continues_if_a_server_recovers_within_a_timeout() {
     let mut pool = pool(network, many(100), BODY);
     assert_eq!(pool.now(), Nanos(SECOND));
     let opened = open(&mut pool);
-    // The first at 0.9 s, so 14 more come in time: all were begun at once.
+    // All connects began at once; the first is accepted at 0.9 s, and 14 more are in time.
     assert_eq!(opened.standing, 15);
     assert_eq!(opened.failures, [(Outcome::Timeout, 85)]);
     assert_eq!(opened.took, Nanos(SECOND));
@@ -134,8 +134,8 @@ fn an_opening_continues_if_a_server_recovers_within_a_timeout() {
 
 #[test]
 fn a_machine_without_ports_reports_this_and_stops() {
-    // Method: ports for 200, with one address and with three, each of which has one try
-    // more. Nothing counts against the server, and the 200 connections are open.
+    // Method: ports for 200 connections, with one address and with three, each of which is tried
+    // once more. Nothing counts against the server, and the 200 connections are open.
     for (addresses, tries) in [(0, 1), (1, 1), (3, 3)] {
         let network = Network {
             ports: 200,
@@ -145,27 +145,22 @@ fn a_machine_without_ports_reports_this_and_stops() {
         plan.sources = (0..addresses).map(|_| Sim::ADDRESS.ip()).collect();
         let opened = open(&mut pool(network, plan, BODY));
         assert_eq!(opened.standing, 200);
-        let lacked = [Outcome::NoPort, Outcome::Unopened].map(|outcome| {
-            let count = opened.failures.iter().find(|failure| failure.0 == outcome);
-            count.unwrap_or_else(|| panic!("{opened:?}")).1
+        let [no_port, unopened] = [Outcome::NoPort, Outcome::Unopened].map(|outcome| {
+            let failure = opened.failures.iter().find(|failure| failure.0 == outcome);
+            failure.unwrap_or_else(|| panic!("{opened:?}")).1
         });
-        assert_eq!((opened.failures.len(), lacked.iter().sum()), (2, 800));
-        // A success between two of them resets the count; then there are few under way.
-        assert!((tries..=tries * 128).contains(&lacked[0]), "{opened:?}");
-        assert!(Outcome::ALL.iter().all(|this_outcome| {
-            !this_outcome.is_failure()
-                || opened
-                    .failures
-                    .iter()
-                    .all(|(outcome, _)| outcome != this_outcome)
-        }));
+        assert_eq!((opened.failures.len(), no_port + unopened), (2, 800));
+        // A success between two failures resets the count; then few connects are in progress.
+        assert!((tries..=tries * 128).contains(&no_port), "{opened:?}");
+        let is_harmless = |(outcome, _): &(Outcome, u64)| !outcome.is_failure();
+        assert!(opened.failures.iter().all(is_harmless), "{opened:?}");
     }
 }
 
 #[test]
 fn connections_are_opened_at_exactly_the_rate() {
-    // Method: 3,000/s by one worker and by two with their shares; each connect at its
-    // moment to the nanosecond, the server as slow as it likes.
+    // Method: 3,000/s by one worker, and by two workers with their shares. Each connect begins at
+    // its due time to the nanosecond, however slow the server is.
     let due = |number: u64| number * SECOND / 3_000;
     let mut plan = many(400);
     plan.open_rate = Some(3_000);
@@ -177,7 +172,7 @@ fn connections_are_opened_at_exactly_the_rate() {
     );
 
     plan.connections = 200;
-    let mut numbers: Vec<u64> = Vec::new();
+    let mut connects: Vec<u64> = Vec::new();
     for worker in 0..2 {
         let network = accepting(Accepting {
             each: Nanos(2 * MS),
@@ -186,16 +181,16 @@ fn connections_are_opened_at_exactly_the_rate() {
         let half = pool(network, plan.clone(), BODY);
         let opened = open(&mut half.with_share(ScheduleShare::of(worker, 2)));
         assert_eq!((opened.standing, &opened.failures[..]), (200, &[][..]));
-        numbers.extend(opened.connects);
+        connects.extend(opened.connects);
     }
-    numbers.sort_unstable();
-    assert!(numbers.into_iter().eq((0..400).map(due)));
+    connects.sort_unstable();
+    assert!(connects.into_iter().eq((0..400).map(due)));
 }
 
 #[test]
 fn a_rate_slower_than_the_timeout_is_no_silence() {
-    // Method: one connection in 4 s, a timeout of a second; then the same without a listener,
-    // which ends when nothing had succeeded for one timeout.
+    // Method: one connection every 4 s and a timeout of a second; then the same without a
+    // listener, which ends when nothing has succeeded for one timeout.
     let mut plan = many(5);
     plan.opening_limit = Some("0.25".parse().unwrap());
     let opened = open(&mut pool(Network::faultless(1), plan.clone(), BODY));
@@ -211,8 +206,8 @@ fn a_rate_slower_than_the_timeout_is_no_silence() {
 
 #[test]
 fn a_refusing_server_gets_a_connect_for_each_connection() {
-    // Method: more refusals than there are places, so that each leaves its own; a
-    // refusal takes no time or one way there and back.
+    // Method: more refusals than simultaneous connects, so that each refusal makes room for the
+    // next connect. A refusal takes no time or one round trip.
     let mut plan = many(1_000);
     plan.address = UNUSED_ADDRESS.into();
     let opened = open(&mut pool(Network::faultless(1), plan, BODY));
@@ -222,8 +217,8 @@ fn a_refusing_server_gets_a_connect_for_each_connection() {
 
 #[test]
 fn an_opening_ends_in_the_time_that_it_has() {
-    // Method: 7 s of work and half a second for it. Those under way were given up, the
-    // others never tried; a second opening continues from the end of the first one.
+    // Method: half a second for connections that need 7 s. Connects in progress are given up, the
+    // others are never tried, and a second opening continues where the first one ended.
     let mut plan = many(1_000);
     plan.open_within_ns = Some(SECOND / 2);
     let mut pool = pool(accepting(slowly()), plan, BODY);
@@ -231,20 +226,21 @@ fn an_opening_ends_in_the_time_that_it_has() {
     assert_eq!(opened.took, Nanos(SECOND / 2));
     let [
         (Outcome::Unopened, untried),
-        (Outcome::Unfinished, under_way),
+        (Outcome::Unfinished, in_progress),
     ] = opened.failures[..]
     else {
         panic!("{opened:?}");
     };
-    assert_eq!(under_way, 128);
-    assert_eq!(opened.standing as u64 + untried + under_way, 1_000);
+    assert_eq!(in_progress, 128);
+    assert_eq!(opened.standing as u64 + untried + in_progress, 1_000);
     let again = open(&mut pool);
     assert_eq!(again.standing, opened.standing + again.new);
 }
 
 #[test]
 fn a_stop_ends_an_opening_at_once() {
-    // Method: stopped beforehand; nothing is tried, and no failure counts against the subject.
+    // Method: an opening that is stopped beforehand: nothing is tried, and no failure counts
+    // against the subject.
     let mut pool = pool(Network::faultless(1), many(300), BODY);
     assert_eq!(pool.connect_all(&AtomicBool::new(true)), (0, 0));
     let failures: Vec<_> = pool.connect_failures.iter().collect();

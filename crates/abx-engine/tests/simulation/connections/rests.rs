@@ -15,7 +15,7 @@ use crate::loads::{MS, count, plan, pool, pool_of_steps, run, run_requests};
 const CONNECTIONS: u32 = 10;
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// A pool whose peer shuts down connections that were idle for longer, with the request unread.
+/// A pool whose peer closes connections that were idle for longer, without reading the request.
 fn impatient(idle_max_ms: u64, plan: LoadPlan) -> Pool<Sim, Http> {
     let mut network = Network::faultless(1);
     network.idle_max = Nanos(idle_max_ms * MS);
@@ -24,8 +24,8 @@ fn impatient(idle_max_ms: u64, plan: LoadPlan) -> Pool<Sim, Http> {
     pool
 }
 
-/// Suspends the load for a while, as when others are loaded, and reopens the connections
-/// that closed meanwhile. Returns how many those were.
+/// Suspends the load for a while, as when other subjects are loaded, and reopens the connections
+/// that closed meanwhile. Returns their number.
 fn rest(pool: &mut Pool<Sim, Http>, span_ms: u64) -> usize {
     let until = pool.now().plus(Nanos(span_ms * MS));
     pool.listen(until, &AtomicBool::new(false));
@@ -34,10 +34,9 @@ fn rest(pool: &mut Pool<Sim, Http>, span_ms: u64) -> usize {
 
 #[test]
 fn a_connection_that_ends_after_a_rest_is_no_failure() {
-    // Method: two slices with a rest between them, which is longer than the server's idle
-    // timeout, or is not, or is shorter than any that counts as a rest. The server ends
-    // each connection when the first request has come and does not read it. A window of
-    // four is lost as a whole.
+    // Method: two slices and a rest between them, which is longer than the server's idle timeout,
+    // shorter than it, or too short to count as a rest. The server closes each connection when the
+    // first request arrives, without reading it. A window of four is lost as a whole.
     let total = u64::from(CONNECTIONS);
     for (idle_max_ms, rest_ms, method, pipeline, expected) in [
         (5_000, 6_000, "GET", 1, (total, 0)),
@@ -46,7 +45,7 @@ fn a_connection_that_ends_after_a_rest_is_no_failure() {
         (300, 1_000, "GET", 1, (total, 0)),
         (300, 900, "GET", 1, (0, total)),
         // Requests that must not be sent twice get connections that have not rested, unless the
-        // rest was shorter than any after which a server closes one.
+        // rest was too short for any server's idle timeout.
         (5_000, 6_000, "POST", 1, (0, 0)),
         (300, 900, "POST", 4, (0, 0)),
         (300, 700, "POST", 1, (0, total)),
@@ -60,8 +59,8 @@ fn a_connection_that_ends_after_a_rest_is_no_failure() {
         assert_eq!(rest(&mut pool, rest_ms), 0, "nothing shows that they died");
         run_requests(&mut pool, 200);
         let tally = pool.tally();
-        let pair = (count(tally, Outcome::RestClose), tally.outcomes.failed());
-        assert_eq!(pair, expected, "{method} {idle_max_ms} {rest_ms}");
+        let counts = (count(tally, Outcome::RestClose), tally.outcomes.failed());
+        assert_eq!(counts, expected, "{method} {idle_max_ms} {rest_ms}");
         assert_eq!(tally.outcomes.requests(), 200);
         assert_eq!(tally.outcomes.ok(), 200 - expected.1);
         assert_eq!(count(tally, Outcome::IdleClose), 0);
@@ -71,7 +70,7 @@ fn a_connection_that_ends_after_a_rest_is_no_failure() {
 
 #[test]
 fn a_connection_that_was_never_used_may_rest_too() {
-    // Method: connections are opened, and their load begins 6 s later.
+    // Method: connections whose load begins 6 s after they were opened.
     let mut pool = impatient(5_000, plan(CONNECTIONS, b"hello", 1));
     rest(&mut pool, 6_000);
     run_requests(&mut pool, 100);
@@ -82,8 +81,8 @@ fn a_connection_that_was_never_used_may_rest_too() {
 
 #[test]
 fn an_end_that_came_during_the_rest_is_noticed_before_the_slice() {
-    // Method: each connection serves ten requests and closes, which is all of the first
-    // slice, so that no end crosses with a request.
+    // Method: each connection serves ten requests, which is all of a slice, and closes, so that no
+    // close crosses with a request.
     let plan = plan(CONNECTIONS, b"hello", 1);
     let bytes = plan.requests[0].request.encode(true).unwrap().len();
     let peer_steps = [PeerStep::Await(bytes), PeerStep::Send(Arc::from(HELLO))];
@@ -103,9 +102,9 @@ fn an_end_that_came_during_the_rest_is_noticed_before_the_slice() {
 
 #[test]
 fn a_server_that_drops_requests_is_reported_even_after_rests() {
-    // Method: each connection serves one request, and closes when it has read the second.
-    // At most one request of each connection may be taken to have met a rest: in a
-    // closed loop, and at a rate that leaves each connection idle for two seconds.
+    // Method: each connection serves one request, and closes after it has read the second. At most
+    // one request of each connection may be attributed to a rest: in a closed loop, and at a rate
+    // that leaves each connection idle for two seconds.
     for arrivals in [
         Arrivals::Closed,
         Arrivals::Constant {
@@ -142,12 +141,12 @@ fn a_server_that_drops_requests_is_reported_even_after_rests() {
 
 #[test]
 fn connections_lost_in_a_rest_cost_no_throughput() {
-    // Method: slices with and without a lead-in of two response times, after a rest that
-    // costs all connections and after one that costs none. The clocks run from the first
-    // response of each connection.
+    // Method: slices with and without a lead-in of two response times, after a rest that costs all
+    // connections and after one that costs none. The clock of a connection runs from its first
+    // response.
     let per_s = |tally: &Tally| tally.clocked as f64 * 1e9 / tally.connection_ns as f64;
     for discard in [0, MS / 3] {
-        let [lost, kept] = [5_000, 60_000].map(|idle_max_ms| {
+        let [after_loss, without_loss] = [5_000, 60_000].map(|idle_max_ms| {
             let mut pool = impatient(idle_max_ms, plan(CONNECTIONS, b"hello", 1));
             run(&mut pool, 100 * MS, discard);
             rest(&mut pool, 6_000);
@@ -159,6 +158,9 @@ fn connections_lost_in_a_rest_cost_no_throughput() {
             assert_eq!(tally.outcomes.failed() + tally.discarded.failed(), 0);
             per_s(tally)
         });
-        assert!((lost / kept - 1.0).abs() < 1e-3, "{lost} and {kept}");
+        assert!(
+            (after_loss / without_loss - 1.0).abs() < 1e-3,
+            "{after_loss} and {without_loss}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Known results: the throughput of servers whose capacity is known, compared with their own
-//! counts, in short slices as in comparisons.
+//! Known results: the measured throughput of servers whose capacity is known, in slices as short as
+//! those of comparisons.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -18,9 +18,9 @@ use crate::websocket::echoes::{echo_plan, talking};
 const WORK: Nanos = Nanos(MS);
 const BODY: &[u8] = b"hello";
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-/// Slices of this many response times, and the number of slices.
+/// The lengths of slices in response times, and the number of slices of each length.
 const LENGTHS: [(u64, u64); 3] = [(5, 60), (10, 30), (50, 8)];
-/// How far from the truth a throughput may be.
+/// The largest relative error of a throughput.
 const OFF_MAX: f64 = 0.01;
 
 /// The totals of many slices.
@@ -44,15 +44,15 @@ impl Sum {
     }
 }
 
-fn assert_near(result: f64, truth: f64, what: &str) {
+fn assert_near(result: f64, truth: f64, case: &str) {
     let off = result / truth - 1.0;
     assert!(
         off.abs() <= OFF_MAX,
-        "{what}: {result:.1}/s, in truth {truth:.1}/s"
+        "{case}: {result:.1}/s, in truth {truth:.1}/s"
     );
 }
 
-/// A server of this many workers, and the service times of one of them.
+/// A server of this many workers that all have these service times.
 fn server(discipline: Discipline, work: fn() -> Vec<Nanos>, workers: usize) -> Network {
     Network {
         discipline,
@@ -67,7 +67,7 @@ fn constant() -> Vec<Nanos> {
     vec![WORK]
 }
 
-/// Requests whose work is exponential: the middles of a hundred equal parts of the distribution.
+/// Requests with exponential work: the midpoints of a hundred equal parts of the distribution.
 fn exponential() -> Vec<Nanos> {
     let middle = |part: u32| 1.0 - (f64::from(part) + 0.5) / 100.0;
     (0..100)
@@ -75,13 +75,13 @@ fn exponential() -> Vec<Nanos> {
         .collect()
 }
 
-/// One request of ten takes eleven times as much as the others.
+/// One request in ten takes eleven times as long as the others.
 fn bimodal() -> Vec<Nanos> {
     let work = |number| Nanos(WORK.0 / 2 * if number == 0 { 11 } else { 1 });
     (0..10).map(work).collect()
 }
 
-/// One request of a hundred finds the server at rest for 10 ms.
+/// One request in a hundred takes 10 ms, as if the server stalled.
 fn stalling() -> Vec<Nanos> {
     let work = |number| Nanos(WORK.0 * if number == 0 { 10 } else { 1 });
     (0..100).map(work).collect()
@@ -94,8 +94,8 @@ fn capacity(work: fn() -> Vec<Nanos>, workers: usize) -> f64 {
     workers as f64 * times.len() as f64 * 1e9 / ns as f64
 }
 
-/// A pool on it; it responds on all connections but those from `mute` on.
-fn pool(network: Network, mut plan: LoadPlan, mute: usize) -> Pool<Sim, Http> {
+/// A pool on a peer that responds on its first `served` connections only.
+fn pool(network: Network, mut plan: LoadPlan, served: usize) -> Pool<Sim, Http> {
     plan.verify_every = 0;
     plan.timeout = Duration::from_nanos(3 * SECOND);
     let request = &plan.requests[0].request;
@@ -107,7 +107,7 @@ fn pool(network: Network, mut plan: LoadPlan, mute: usize) -> Pool<Sim, Http> {
         PeerStep::Again,
     ];
     let script = move |number| {
-        if number < mute {
+        if number < served {
             steps.to_vec()
         } else {
             Vec::new()
@@ -118,16 +118,18 @@ fn pool(network: Network, mut plan: LoadPlan, mute: usize) -> Pool<Sim, Http> {
     pool
 }
 
-/// A server, and the window of each connection to it.
-type Served = (Discipline, fn() -> Vec<Nanos>, usize, u32);
+/// The discipline, the service times and the workers of a server, and the window of its
+/// connections.
+type Case = (Discipline, fn() -> Vec<Nanos>, usize, u32);
 
-/// Throughputs of servers that are always busy, with 20 requests in flight.
-fn assert_counted(cases: &[Served]) {
+/// Asserts the throughputs of servers that are always busy, with 20 requests in flight.
+fn assert_counted(cases: &[Case]) {
     assert_counted_beyond([0, 0], 20, cases);
 }
 
-/// The same with `in_flight` requests, and longer lead-in and counted parts.
-fn assert_counted_beyond([lead_in, counted]: [u64; 2], in_flight: u32, cases: &[Served]) {
+/// Asserts the throughputs of servers with `in_flight` requests, in slices whose lead-in and
+/// counted part are longer by these spans.
+fn assert_counted_beyond([lead_in, counted]: [u64; 2], in_flight: u32, cases: &[Case]) {
     for &(discipline, work, workers, window) in cases {
         for (turns, slices) in LENGTHS {
             let network = server(discipline, work, workers);
@@ -136,7 +138,7 @@ fn assert_counted_beyond([lead_in, counted]: [u64; 2], in_flight: u32, cases: &[
             let mut pool = pool(network, plan, usize::MAX);
             let turn = u64::from(in_flight) * WORK.0;
             let mut sum = Sum::default();
-            // Rare requests need more slices to be seen as often.
+            // Rare requests need more slices to occur as often as others.
             let slices = match work().len() {
                 1 => slices / 8,
                 _ => 4 * slices,
@@ -147,18 +149,18 @@ fn assert_counted_beyond([lead_in, counted]: [u64; 2], in_flight: u32, cases: &[
                 sum.add(&pool);
             }
             let truth = capacity(work, workers);
-            let what = format!("{turns} turns, {workers} workers, {window} in flight");
-            let what = format!("{discipline:?}, {:?} at first, {what}", work()[0]);
-            let what = format!("{what}, edges later by {lead_in} and {counted} ns");
-            assert_near(sum.per_s(), truth, &what);
+            let case = format!("{turns} turns, {workers} workers, {window} in flight");
+            let case = format!("{discipline:?}, {:?} at first, {case}", work()[0]);
+            let case = format!("{case}, edges later by {lead_in} and {counted} ns");
+            assert_near(sum.per_s(), truth, &case);
         }
     }
 }
 
 #[test]
 fn a_closed_loop_reaches_the_capacity_of_one_worker() {
-    // Method: 1,000 requests a second in every order of service and of every kind of
-    // work, with 20 connections.
+    // Method: a server of 1,000 requests a second with 20 connections, in every order of service
+    // and with every distribution of work.
     use Discipline::{Batches, Fifo, Lifo, Sharing};
     assert_counted(&[
         (Fifo, constant, 1, 1),
@@ -175,7 +177,7 @@ fn a_closed_loop_reaches_the_capacity_of_one_worker() {
 
 #[test]
 fn a_closed_loop_reaches_the_capacity_of_several_workers() {
-    // Method: the same with 4 and 16 workers.
+    // Method: servers of 4 and 16 workers with 20 connections.
     assert_counted(&[
         (Discipline::Fifo, exponential, 4, 1),
         (Discipline::Fifo, bimodal, 16, 1),
@@ -184,7 +186,7 @@ fn a_closed_loop_reaches_the_capacity_of_several_workers() {
 
 #[test]
 fn a_closed_loop_of_windows_reaches_the_capacity_of_the_server() {
-    // Method: the same with 5 connections of 4 requests in flight.
+    // Method: servers with 5 connections of 4 requests in flight.
     use Discipline::{ByConnection, Fifo};
     assert_counted(&[
         (Fifo, constant, 1, 4),
@@ -197,9 +199,9 @@ fn a_closed_loop_of_windows_reaches_the_capacity_of_the_server() {
 
 #[test]
 fn windows_that_are_served_in_bursts_are_counted_wherever_the_edges_fall() {
-    // Method: windows are filled up again when half of them is left, so a server in order
-    // serves each connection for a while, then the others; the edges fall anywhere into
-    // bursts of 8 and 16 of 4 connections.
+    // Method: windows are refilled when half of them is left, so a server in order serves bursts
+    // of one connection, then of the others. The edges of slices fall anywhere into bursts of 8
+    // and 16 requests of 4 connections.
     for edges in [[0, 5], [3, 0], [7, 24], [9, 11], [2, 37]] {
         assert_counted_beyond(
             edges.map(|ms| ms * MS + MS / 2),
@@ -218,8 +220,8 @@ fn windows_that_are_served_in_bursts_are_counted_wherever_the_edges_fall() {
 
 #[test]
 fn underused_workers_are_counted_correctly() {
-    // Method: 8 connections on more workers than that; each one's cycle is the work
-    // and the way there and back, of any length of slice.
+    // Method: 8 connections and more workers than that, so that the cycle of a connection is the
+    // work and a round trip, in slices of any length.
     for (turns, slices) in LENGTHS {
         let network = server(Discipline::Fifo, exponential, 1_000);
         let mut pool = pool(network, plan(8, BODY, 5), usize::MAX);
@@ -235,7 +237,7 @@ fn underused_workers_are_counted_correctly() {
 
 #[test]
 fn connections_that_get_no_response_do_not_make_a_server_faster() {
-    // Method: 95 of 100 connections are served, by a server of 1,000 a second.
+    // Method: a server of 1,000 requests a second that serves 95 of 100 connections.
     for (turns, slices) in LENGTHS {
         let network = server(Discipline::Fifo, constant, 1);
         let mut pool = pool(network, plan(100, BODY, 5), 95);
@@ -259,7 +261,7 @@ fn rate(per_s: &str) -> Pacing {
     }
 }
 
-/// Served responses per second of the counted part of slices under a pacing.
+/// The throughput in the counted parts of slices under a pacing.
 fn per_s(pacing: Pacing, server: Network, slices: u64, [span, discard]: [u64; 2]) -> f64 {
     let mut plan = plan(50, BODY, 5);
     plan.pacing = pacing;
@@ -274,18 +276,18 @@ fn per_s(pacing: Pacing, server: Network, slices: u64, [span, discard]: [u64; 2]
 
 #[test]
 fn an_overloaded_server_is_counted_at_its_capacity() {
-    // Method: 2, 5 and 12 times the capacity of a server, in slices of 5, 10 and 50
-    // response times of 50 ms; and 5 times for 300 ms without a discarded part.
-    for per in ["2000", "5000", "12000"] {
+    // Method: 2, 5 and 12 times the capacity of a server, in slices of 5, 10 and 50 response times
+    // of 50 ms, and 5 times its capacity for 300 ms without a discarded part.
+    for per_second in ["2000", "5000", "12000"] {
         for discipline in [Discipline::Fifo, Discipline::Sharing] {
             for (turns, slices) in LENGTHS {
                 let span = [(2 + turns) * 50 * MS, 100 * MS];
                 let served = server(discipline, exponential, 1);
-                let result = per_s(rate(per), served, slices, span);
+                let result = per_s(rate(per_second), served, slices, span);
                 assert_near(
                     result,
                     capacity(exponential, 1),
-                    &format!("{per}/s, {turns} turns"),
+                    &format!("{per_second}/s, {turns} turns"),
                 );
             }
         }
@@ -297,8 +299,8 @@ fn an_overloaded_server_is_counted_at_its_capacity() {
 
 #[test]
 fn an_overloaded_server_whose_responses_come_in_step_is_counted_wherever_the_edges_fall() {
-    // Method: fifty requests at a time that end within 4 ms of each other, every 50 ms;
-    // edges between them and, although five turns would then err by 1.2 %, among them.
+    // Method: every 50 ms, fifty requests end within 4 ms of each other. The edges of slices fall
+    // between such groups, and into them, where slices of five turns would err by 1.2 %.
     for edges in [[0, 5], [11, 0], [30, 28], [45, 49]] {
         let [lead_in, counted] = edges.map(|ms| ms * MS);
         for turns in [10, 50] {
@@ -313,8 +315,8 @@ fn an_overloaded_server_whose_responses_come_in_step_is_counted_wherever_the_edg
 
 #[test]
 fn stages_are_counted_over_their_time() {
-    // Method: rates below and above the capacity of a server, half of the time each, and
-    // connections that grow from none to 100, of which one is enough for all of it.
+    // Method: a rate below and one above the capacity of a server, for half of the time each, and
+    // a growing number of connections, of which one is enough for the capacity.
     let pacing = Pacing {
         arrivals: Arrivals::Stages("400@2s,3000@2s".parse().unwrap()),
         ..Pacing::default()
@@ -333,15 +335,15 @@ fn stages_are_counted_over_their_time() {
 
 #[test]
 fn websocket_echoes_and_broadcasts_are_counted_as_they_are_served() {
-    // Method: one worker that takes a millisecond for each echo or each broadcast, 20
-    // echoes and 4 broadcasts in flight.
+    // Method: one worker that takes a millisecond for each echo or broadcast, with 20 echoes and
+    // with 4 and 16 broadcasts in flight.
     let served = |to_everybody: bool| {
         let mut free = Nanos(0);
-        Hub::new(move |hub_message| {
-            free = free.max(hub_message.at).plus(WORK);
-            let wait = free.since(hub_message.at);
+        Hub::new(move |message| {
+            free = free.max(message.at).plus(WORK);
+            let wait = free.since(message.at);
             if to_everybody {
-                to_all(&hub_message)
+                to_all(&message)
                     .into_iter()
                     .map(|act| match act {
                         Act::Send(to, bytes, _) => Act::Send(to, bytes, wait),
@@ -349,7 +351,7 @@ fn websocket_echoes_and_broadcasts_are_counted_as_they_are_served() {
                     })
                     .collect()
             } else {
-                vec![Act::Send(hub_message.from, frame(&hub_message), wait)]
+                vec![Act::Send(message.from, frame(&message), wait)]
             }
         })
     };

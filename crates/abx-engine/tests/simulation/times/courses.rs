@@ -14,7 +14,7 @@ use crate::loads::{MS, SECOND, plan, pool};
 
 const BODY: &[u8] = b"hello";
 
-/// A pool of open connections, with this rate; the plan expects its peer to fail meanwhile.
+/// A pool of open connections with this rate; its plan expects that the peer fails at times.
 fn paced(per_s: &str) -> Pool<Sim, Http> {
     let mut plan = plan(4, BODY, 1);
     plan.pacing = Pacing {
@@ -32,7 +32,7 @@ fn paced(per_s: &str) -> Pool<Sim, Http> {
     pool
 }
 
-/// A slice whose course is kept in intervals of 100 ms.
+/// A slice whose course is recorded in intervals of 100 ms.
 fn slice(pool: &mut Pool<Sim, Http>, span: Nanos, requests_max: u64) -> WorkerSlice {
     let start = pool.now();
     WorkerSlice {
@@ -55,9 +55,9 @@ fn course(pool: &Pool<Sim, Http>) -> Course {
 
 #[test]
 fn each_interval_has_the_requests_that_ended_in_it() {
-    // Method: 1,000 a second for a second, with responses in 150 us each; the peer is away from
-    // 300 ms until before 500 ms, when all requests fail. Intervals end at round moments, at which
-    // one request more or fewer may just have ended; all intervals add up to the total.
+    // Method: 1,000 requests a second for a second, with responses in 150 us; the peer is away from
+    // 300 ms until before 500 ms, and all requests fail meanwhile. At the end of an interval one
+    // request more or fewer may just have ended; all intervals add up to the total.
     let mut pool = paced("1000");
     let start = pool.now();
     let at = |ms: u64| start.plus(Nanos(ms * MS));
@@ -69,8 +69,8 @@ fn each_interval_has_the_requests_that_ended_in_it() {
     assert_eq!((course.ok.len(), course.failed.len()), (10, 10));
     for (place, (ok, failed)) in course.ok.iter().zip(&course.failed).enumerate() {
         let is_away = (3..5).contains(&place);
-        let [most, none] = if is_away { [failed, ok] } else { [ok, failed] };
-        assert!((98..=102).contains(most) && *none <= 1, "{course:?}");
+        let [usual, unusual] = if is_away { [failed, ok] } else { [ok, failed] };
+        assert!((98..=102).contains(usual) && *unusual <= 1, "{course:?}");
     }
     let total: u64 = course.ok.iter().sum();
     assert!(
@@ -86,7 +86,7 @@ fn each_interval_has_the_requests_that_ended_in_it() {
 
 #[test]
 fn a_slice_that_ends_by_a_number_has_a_shorter_last_interval() {
-    // Method: 250 requests at 1,000 a second are over soon after 249 ms.
+    // Method: 250 requests at 1,000 a second end soon after 249 ms.
     let mut pool = paced("1000");
     let slice = slice(&mut pool, Nanos::MAX, 250);
     pool.run(slice, &AtomicBool::new(false));
@@ -101,30 +101,27 @@ fn a_slice_that_ends_by_a_number_has_a_shorter_last_interval() {
 #[test]
 fn a_listener_receives_each_interval_once() {
     // Method: the reported intervals equal the recorded ones; without a course there are none.
-    let (listener, intervals) = channel();
-    let shared = SharedSlice::with_listener(Some(listener), 1, 1);
+    let (sender, receiver) = channel();
+    let shared = SharedSlice::with_listener(Some(sender), 1, 1);
     let mut pool = paced("1000");
     pool.joins(SliceParticipants::of(&shared, Part::Connections));
-    let kept = slice(&mut pool, Nanos(350 * MS), u64::MAX);
-    pool.run(kept, &AtomicBool::new(false));
-    let reported_intervals: Vec<_> = intervals.try_iter().collect();
-    let numbers: Vec<usize> = reported_intervals
-        .iter()
-        .map(|reported_interval| reported_interval.number)
-        .collect();
+    let recorded = slice(&mut pool, Nanos(350 * MS), u64::MAX);
+    pool.run(recorded, &AtomicBool::new(false));
+    let intervals: Vec<_> = receiver.try_iter().collect();
+    let numbers: Vec<usize> = intervals.iter().map(|interval| interval.number).collect();
     assert_eq!(numbers, [0, 1, 2, 3]);
-    let ok: Vec<u64> = reported_intervals
+    let ok: Vec<u64> = intervals
         .iter()
-        .map(|reported_interval| reported_interval.interval.outcomes.ok())
+        .map(|reported| reported.interval.outcomes.ok())
         .collect();
     assert_eq!(ok, course(&pool).ok);
-    let bare = WorkerSlice {
+    let unrecorded = WorkerSlice {
         course: None,
         ..slice(&mut pool, Nanos(350 * MS), u64::MAX)
     };
-    pool.run(bare, &AtomicBool::new(false));
+    pool.run(unrecorded, &AtomicBool::new(false));
     assert_eq!(
-        (intervals.try_iter().count(), &pool.tally().course),
+        (receiver.try_iter().count(), &pool.tally().course),
         (0, &None)
     );
 }

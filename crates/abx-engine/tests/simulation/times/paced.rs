@@ -13,7 +13,7 @@ use abx_twin::{Network, NetworkFaults, Service, Sim};
 use crate::loads::{MS, SECOND, count, plan, pool, run, run_requests};
 
 const BODY: &[u8] = b"hello";
-/// There and back, and 100 us of service.
+/// A round trip, and 100 us of service.
 const RESPONSE_NS: u64 = 150_000;
 
 fn constant(per_s: &str) -> Pacing {
@@ -37,15 +37,15 @@ fn paced(network: Network, connections: u32, pacing: Pacing) -> Pool<Sim, Http> 
 
 #[test]
 fn requests_are_sent_when_they_are_due() {
-    // Method: 1,000 a second for a second on a peer that is never late. All are
-    // sent, none had to wait, and each takes the peer's time; one more ends the time
+    // Method: 1,000 requests a second for a second, to a peer that always responds in time. All
+    // are sent, none has to wait, and each takes the peer's time. One more request closes the time
     // over which throughput is counted.
     let mut pool = paced(Network::faultless(1), 10, constant("1000"));
     let ran = run(&mut pool, SECOND, SECOND / 10);
     let tally = pool.tally();
     assert_eq!((tally.outcomes.ok(), tally.discarded.ok()), (900, 101));
     assert_eq!((tally.unsent, tally.queued), (0, 0));
-    // The least that a histogram holds is 1 us.
+    // The least value of a histogram is 1 us.
     assert_eq!(tally.times.lateness.max_us(), Some(1));
     assert_eq!(tally.response_ns_sum, 900 * RESPONSE_NS);
     assert_eq!(tally.times.response, tally.times.service);
@@ -55,8 +55,8 @@ fn requests_are_sent_when_they_are_due() {
 
 #[test]
 fn connections_take_turns() {
-    // Method: 10 requests on 5 idle connections; each one's last response shows
-    // whether the longest-idle connection was taken each time.
+    // Method: 10 requests on 5 idle connections. The last response of each connection shows that
+    // each request went over the connection that was idle for longest.
     let mut pool = paced(Network::faultless(1), 5, constant("1000"));
     let start = pool.now();
     run(&mut pool, 10 * MS, 0);
@@ -68,8 +68,8 @@ fn connections_take_turns() {
 
 #[test]
 fn requests_due_during_a_pause_of_the_generator_are_sent_late_even_at_the_end() {
-    // Method: 1,000 a second for a second, with a pause from 50 ms before the end until 50 ms
-    // after it. There are idle connections for all that was due, and for half of it.
+    // Method: 1,000 requests a second for a second, with a pause from 50 ms before the end until
+    // 50 ms after it. There are idle connections for all requests that were due, and for half.
     for (connections, unsent) in [(60, 0), (25, 25)] {
         let mut pool = paced(Network::faultless(1), connections, constant("1000"));
         let start = pool.now();
@@ -87,12 +87,12 @@ fn requests_due_during_a_pause_of_the_generator_are_sent_late_even_at_the_end() 
 
 #[test]
 fn requests_that_wait_keep_their_intended_times() {
-    // Method: one connection, responses in 150 us, and 10,000 a second due: every
-    // request waits 50 us longer than the one before, and the rest is never sent.
+    // Method: one connection with responses in 150 us, and 10,000 requests a second that are due:
+    // every request waits 50 us longer than the previous one, and the rest are never sent.
     let mut pool = paced(Network::faultless(1), 1, constant("10000"));
     run(&mut pool, 30 * MS, 0);
     let tally = pool.tally();
-    // Sent at 0, 150, ... 29,850 us; due were those at 0, 100, ... 29,900 us.
+    // Sent at 0, 150, ... 29,850 us, and due at 0, 100, ... 29,900 us.
     assert_eq!((tally.outcomes.ok(), tally.unsent), (200, 100));
     assert_eq!(tally.queued, 199);
     let waited: u64 = (0..200).map(|index| index * 50_000).sum();
@@ -108,8 +108,8 @@ fn requests_that_wait_keep_their_intended_times() {
 
 #[test]
 fn responses_in_flight_at_the_end_are_waited_for() {
-    // Method: responses take 50 ms, the slice 10 ms; nothing is lost, and the rate
-    // is counted over the slice, not over the wait.
+    // Method: responses take 50 ms and the slice 10 ms. No request is lost, and the throughput is
+    // counted over the slice without the wait.
     let mut network = Network::faultless(1);
     network.service = Service::Constant(Nanos(50 * MS));
     let mut pool = paced(network, 20, constant("1000"));
@@ -120,9 +120,8 @@ fn responses_in_flight_at_the_end_are_waited_for() {
 
 #[test]
 fn a_timeout_runs_from_the_send_and_the_response_from_the_intention() {
-    // Method: no response comes; two connections, a timeout of 5 ms, requests
-    // due every ms. The third is sent at 5 ms, when the first gives up, and was
-    // due at 2 ms.
+    // Method: two connections without responses, a timeout of 5 ms, and a request due every ms.
+    // The third request was due at 2 ms and is sent at 5 ms, when the first one times out.
     let mut network = Network::faultless(1);
     network.faults.silence = 1000;
     let mut plan = plan(2, BODY, 1);
@@ -133,16 +132,17 @@ fn a_timeout_runs_from_the_send_and_the_response_from_the_intention() {
     run_requests(&mut pool, 3);
     let tally = pool.tally();
     assert_eq!(count(tally, Outcome::Timeout), 3);
-    let most = |times: &abx_evidence::Histogram| times.max_us().unwrap();
-    assert!((4_990..=5_010).contains(&most(&tally.times.service)));
-    assert!((7_990..=8_010).contains(&most(&tally.times.response)));
+    let service_us = tally.times.service.max_us().unwrap();
+    assert!((4_990..=5_010).contains(&service_us), "{service_us}");
+    let response_us = tally.times.response.max_us().unwrap();
+    assert!((7_990..=8_010).contains(&response_us), "{response_us}");
     assert_eq!(tally.times.response_at_least.count(), 3);
 }
 
 #[test]
 fn every_planned_request_is_accounted_for_with_all_faults() {
-    // Method: seeds with all faults on, constant and Poisson, with and without
-    // keep-alive, below and above the peer's capacity.
+    // Method: seeds with all faults, constant and Poisson arrivals, with and without keep-alive,
+    // below and above the peer's capacity.
     for seed in 0..80 {
         let mut network = Network::faultless(seed + 1);
         network.service = Service::Exponential(Nanos(200_000));
@@ -172,8 +172,8 @@ fn every_planned_request_is_accounted_for_with_all_faults() {
         pool.connect_all(&AtomicBool::new(false));
         let ran = run(&mut pool, 100 * MS, 0);
         let tally = pool.tally();
-        let twice = count(tally, Outcome::IdleClose);
-        let accounted = tally.outcomes.sent() - twice + tally.unsent;
+        let resent = count(tally, Outcome::IdleClose);
+        let accounted = tally.outcomes.sent() - resent + tally.unsent;
         if !ran.stopped_responding {
             let planned = schedule.count_before(Nanos(100 * MS));
             assert_eq!(accounted, planned, "seed {seed}");
@@ -186,8 +186,8 @@ fn every_planned_request_is_accounted_for_with_all_faults() {
 
 #[test]
 fn workers_share_one_schedule() {
-    // Method: three pools as three workers would have them; together they send
-    // the requests of one.
+    // Method: three pools with the shares of three workers; together they send the requests of a
+    // single worker.
     let mut sent = 0;
     for worker in 0..3 {
         let mut pool = paced(Network::faultless(1), 4, constant("1000"));
@@ -208,8 +208,8 @@ fn workers_share_one_schedule() {
 
 #[test]
 fn a_user_thinks_before_the_next_request() {
-    // Method: 4 users with a think time of 850 us between responses of 150 us: each sends
-    // every ms, and thinking is no response time.
+    // Method: 4 users with think times of 850 us between responses of 150 us: each sends a request
+    // every ms, and the think time is not part of the response time.
     let pacing = Pacing {
         think_ns: 850_000,
         ..Pacing::default()
@@ -224,16 +224,16 @@ fn a_user_thinks_before_the_next_request() {
 
 #[test]
 fn a_session_has_its_calls_and_a_separate_connection() {
-    // Method: 10 sessions a second for a second, of 5 calls with 10 ms between
-    // them; closed ones follow each other.
+    // Method: 10 sessions a second for a second, each of 5 calls with 10 ms between them; then
+    // sessions in a closed loop.
     let mut open = constant("10");
     open.think_ns = 10 * MS;
     open.session_calls = Some(5);
     let mut pool = paced(Network::faultless(1), 3, open.clone());
-    // Long enough for the last one, which begins at 900 ms.
+    // Long enough for the last session, which begins at 900 ms.
     run(&mut pool, SECOND, 0);
     assert_eq!(pool.tally().outcomes.ok(), 50);
-    // The first three have the connections that were open.
+    // The first three sessions use the connections that were already open.
     assert_eq!(pool.tally().connects, 7);
 
     let closed = Pacing {
@@ -248,7 +248,7 @@ fn a_session_has_its_calls_and_a_separate_connection() {
 
 #[test]
 fn connections_come_and_go_with_their_stages() {
-    // Method: 2 connections for 100 ms, then 10 for 100 ms, at 1 request in 150 us each.
+    // Method: 2 connections for 100 ms, then 10 for 100 ms, each with a response every 150 us.
     let pacing = Pacing {
         connections_over_time: Some("2@100ms,10@100ms".parse().unwrap()),
         ..Pacing::default()

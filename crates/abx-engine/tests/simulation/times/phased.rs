@@ -1,5 +1,5 @@
-//! Where the time of sampled requests goes, over the simulated back end: to the
-//! nanosecond, since the peer's delays are known.
+//! The phases of sampled requests over the simulated back end. They are exact to the nanosecond,
+//! since the peer's delays are known.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,19 +16,19 @@ use crate::pipelined::all_faults;
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
 const BODY: &[u8] = b"hello";
-/// There and back.
+/// The time of a round trip.
 const TRIP_US: u64 = 50;
 /// The time of one step of work.
 const WORK_US: u64 = 100;
 
-/// Every request of it is sampled.
+/// A plan that samples every request.
 fn watched(connections: u32) -> LoadPlan {
     let mut plan = plan(connections, BODY, 1);
     plan.verify_every = 1;
     plan
 }
 
-/// The steps that respond to one request: its body comes some work after its head.
+/// The steps that respond to one request: the body is sent one step of work after the head.
 fn in_two(request_bytes: usize) -> [PeerStep; 5] {
     [
         PeerStep::Await(request_bytes),
@@ -44,7 +44,7 @@ fn request_bytes(plan: &LoadPlan) -> usize {
     request.encode(plan.keep_alive).unwrap().len()
 }
 
-/// A pool with open connections, each of the peer's with the steps of its number.
+/// A pool with open connections; `steps` gives the peer's steps on each, by its number.
 fn scripted(
     plan: LoadPlan,
     steps: impl Fn(usize) -> Vec<PeerStep> + Send + Sync + 'static,
@@ -71,8 +71,8 @@ fn sums_us(tally: &Tally) -> [u64; 4] {
 
 #[test]
 fn phases_have_the_delays_of_the_peer() {
-    // Method: known delays, over open connections and over one connection per request,
-    // which takes a trip to make.
+    // Method: known delays, over open connections and over one connection per request, whose
+    // connect takes a round trip.
     for (keep_alive, connect_us) in [(true, 0), (false, TRIP_US)] {
         let mut plan = watched(3);
         plan.keep_alive = keep_alive;
@@ -82,15 +82,15 @@ fn phases_have_the_delays_of_the_peer() {
         assert_eq!(tally.times.phases.sums().requests, 30);
         let spans = [0, connect_us, TRIP_US + WORK_US, WORK_US];
         assert_eq!(sums_us(tally), spans.map(|span| 30 * span));
-        let made = tally.times.phases.times(Phase::Connect).unwrap().count();
-        assert_eq!(made, if keep_alive { 0 } else { 30 });
+        let connects = tally.times.phases.times(Phase::Connect).unwrap().count();
+        assert_eq!(connects, if keep_alive { 0 } else { 30 });
     }
 }
 
 #[test]
 fn a_pipelined_request_waits_for_its_turn() {
-    // Method: four in flight, sent together. The peer begins each response when the
-    // one before is whole, so that only the first one has the trip in it.
+    // Method: four requests that are sent together. The peer begins each response after it has
+    // completed the previous one, so only the first response time includes the round trip.
     let mut plan = watched(1);
     plan.pipeline = 4;
     let mut pool = on_slow_bodies(plan);
@@ -104,7 +104,7 @@ fn a_pipelined_request_waits_for_its_turn() {
 
 #[test]
 fn a_response_that_comes_with_the_previous_one_has_only_waited() {
-    // Method: two requests in flight, and both responses in one piece.
+    // Method: two requests in flight, and both responses in one segment.
     let mut plan = watched(1);
     plan.pipeline = 2;
     let bytes = request_bytes(&plan);
@@ -117,8 +117,8 @@ fn a_response_that_comes_with_the_previous_one_has_only_waited() {
 
 #[test]
 fn a_lost_attempt_counts_as_waiting() {
-    // Method: the second request has its connection broken under it; only the making of
-    // the next one is connecting.
+    // Method: the connection breaks during the second request; only the next connect counts as
+    // connecting.
     let plan = watched(1);
     let bytes = request_bytes(&plan);
     let once = [
@@ -139,15 +139,15 @@ fn a_lost_attempt_counts_as_waiting() {
 
 #[test]
 fn the_first_byte_of_a_lost_response_does_not_count_for_the_next_one() {
-    // Method: the first connection breaks inside the first response, the next one
-    // responds to the request after it. Its first byte is its own.
+    // Method: the first connection breaks inside the first response, and the second connection
+    // serves the next request, whose first byte is that of its own response.
     let plan = watched(1);
     let bytes = request_bytes(&plan);
     let broken = [&in_two(bytes)[..3], &[PeerStep::Reset]].concat();
-    let whole = in_two(bytes);
+    let complete = in_two(bytes);
     let mut pool = scripted(plan, move |number| match number {
         0 => broken.clone(),
-        _ => whole.to_vec(),
+        _ => complete.to_vec(),
     });
     run_requests(&mut pool, 2);
     let tally = pool.tally();
@@ -158,8 +158,8 @@ fn the_first_byte_of_a_lost_response_does_not_count_for_the_next_one() {
 
 #[test]
 fn requests_that_are_due_and_have_no_connection_wait() {
-    // Method: one connection, responses in 250 us, and one request due each 100 us
-    // for 300 us: the second waits 150 us, the third 300.
+    // Method: one connection with responses in 250 us, and a request due every 100 us for 300 us:
+    // the second request waits for 150 us, the third for 300 us.
     let mut plan = watched(1);
     plan.pacing = Pacing {
         arrivals: Arrivals::Constant {
@@ -177,9 +177,9 @@ fn requests_that_are_due_and_have_no_connection_wait() {
 
 #[test]
 fn phases_add_up_to_the_response_times_with_all_faults() {
-    // Method: many seeds with all faults, every request sampled, bodies that are
-    // read in many pieces and others, with a discarded part, over kept connections,
-    // one for each request, and with four in flight.
+    // Method: many seeds with all faults and every request sampled, with small bodies and bodies
+    // that are read in many pieces, and a discarded part, over kept connections, over one
+    // connection per request, and with four requests in flight.
     let bodies = [vec![b'x'; 87], vec![b'y'; 40_000]];
     let mut responses = 0;
     for seed in 0..60 {
@@ -207,7 +207,7 @@ fn phases_add_up_to_the_response_times_with_all_faults() {
 
 #[test]
 fn only_drawn_requests_are_sampled() {
-    // Method: one of ten, bodies known and unknown, and none at all.
+    // Method: one request in ten, with known and with unknown bodies, and no request at all.
     let sampled = |verify_every, is_known: bool| {
         let mut plan = plan(10, BODY, 1);
         plan.verify_every = verify_every;
@@ -224,22 +224,22 @@ fn only_drawn_requests_are_sampled() {
     let (requests, hashed) = sampled(10, true);
     assert!((400..1_000).contains(&requests), "{requests}");
     assert_eq!(hashed, requests);
-    // A body that is not known in advance is not hashed, and its time is known all the same.
+    // A body that is not known in advance is not hashed, but its request is sampled.
     assert_eq!(sampled(10, false), (requests, 0));
     assert_eq!(sampled(0, true), (0, 0));
 }
 
 #[test]
 fn server_timings_are_counted_once() {
-    // Method: responses whose heads come together with their bodies, or before them.
+    // Method: responses whose heads arrive together with their bodies, or before them.
     let head =
         b"HTTP/1.1 200 OK\r\nServer-Timing: db;dur=1.5, page;dur=0.25\r\nContent-Length: 5\r\n\r\n";
-    for is_whole in [true, false] {
+    for is_together in [true, false] {
         let plan = watched(2);
         let bytes = request_bytes(&plan);
         let steps = move |_: usize| {
-            let await_one = [PeerStep::Await(bytes), PeerStep::Work];
-            let sent = if is_whole {
+            let receive = [PeerStep::Await(bytes), PeerStep::Work];
+            let respond = if is_together {
                 vec![PeerStep::Send([&head[..], BODY].concat().into())]
             } else {
                 vec![
@@ -248,7 +248,7 @@ fn server_timings_are_counted_once() {
                     PeerStep::Send(BODY.into()),
                 ]
             };
-            [&await_one[..], &sent, &[PeerStep::Again]].concat()
+            [&receive[..], &respond, &[PeerStep::Again]].concat()
         };
         let mut pool = scripted(plan, steps);
         run_requests(&mut pool, 20);
@@ -258,6 +258,6 @@ fn server_timings_are_counted_once() {
             .map(|(name, sum)| (name, sum.count, sum.sum_ns))
             .collect();
         let expected = [("db", 20, 30_000_000), ("page", 20, 5_000_000)];
-        assert_eq!(sums, expected, "{is_whole}");
+        assert_eq!(sums, expected, "{is_together}");
     }
 }

@@ -36,15 +36,15 @@ fn watched(
 }
 
 fn timeline(pool: &Pool<Sim, Http>) -> Timeline {
-    let kept = pool.tally().timeline.clone();
-    kept.expect("one was asked for").finish()
+    let timeline = pool.tally().timeline.clone();
+    timeline.expect("the plan has a timeline").finish()
 }
 
 #[test]
 fn a_peer_that_is_away_fails_exactly_the_requests_due_meanwhile() {
-    // Method: 1,000 a second for a second; the peer is away from 300 ms until before
-    // 500 ms. Requests due then fail, each once, although the first on each connection is
-    // sent twice; the request due at 500 ms gets its response over a new connection.
+    // Method: 1,000 requests a second for a second; the peer is away from 300 ms until before
+    // 500 ms. Each request due then fails once, although the first on each connection is sent
+    // twice; the request due at 500 ms gets its response over a new connection.
     let mut pool = watched(4, "1000", 100 * MS);
     let start = pool.now();
     let at = |ms: u64| start.plus(Nanos(ms * MS));
@@ -69,9 +69,9 @@ fn a_peer_that_is_away_fails_exactly_the_requests_due_meanwhile() {
 
 #[test]
 fn requests_that_wait_are_delayed_and_those_never_sent_have_failed() {
-    // Method: one connection, responses in 150 us, 10,000 a second due for 30 ms: the
-    // request of number k waits k times 50 us, so that from number 98 on a response takes
-    // more than 5 ms; 200 are sent.
+    // Method: one connection with responses in 150 us, and 10,000 requests a second due for 30 ms:
+    // request number k waits for k times 50 us, so from number 98 on a response takes more than
+    // 5 ms; 200 requests are sent.
     let mut pool = watched(1, "10000", 5 * MS);
     run(&mut pool, 30 * MS, 0);
     let counted = timeline(&pool);
@@ -90,19 +90,19 @@ fn requests_that_wait_are_delayed_and_those_never_sent_have_failed() {
 
 #[test]
 fn responses_are_grouped_by_when_they_came() {
-    // Method: as above, with 200 responses in 30 ms, each 150 us after the one before: the
-    // buckets have 66 or 67 of them, whenever they were due, and the last came after the end.
+    // Method: 200 responses in 30 ms, each 150 us after the previous one. The buckets have 66 or
+    // 67 of them, whenever their requests were due, and the last response comes after the end.
     let mut pool = watched(1, "10000", 5 * MS);
     run(&mut pool, 30 * MS, 0);
-    let kept = pool.tally().timeline.clone();
-    let responded = kept.expect("one was asked for").responded().to_vec();
+    let timeline = pool.tally().timeline.as_ref();
+    let responded = timeline.expect("the plan has a timeline").responded();
     assert_eq!(responded, [66, 67, 66]);
 }
 
 #[test]
 fn a_timeline_by_itself_expects_no_failure() {
-    // Method: a peer that is away from the first moment until after the end, in a plan that does
-    // not set when a response is late: the slice is given up as any other.
+    // Method: a peer that is away for all of a slice, and a plan that does not define a late
+    // response: the slice is given up like any other.
     let mut pool = watched(2, "1000", None);
     let start = pool.now();
     pool.io.goes_away(start, Nanos::MAX);
@@ -111,8 +111,8 @@ fn a_timeline_by_itself_expects_no_failure() {
 
 #[test]
 fn a_peer_that_does_not_recover_gets_requests_until_the_end() {
-    // Method: away from the first moment until after the end. As many failures in a row
-    // end a slice of a load that expects none; here every request stays due until the end.
+    // Method: a peer that is away for all of a slice. So many failures in a row would end a slice
+    // that expects none; here requests are due until the end.
     let mut pool = watched(2, "1000", 100 * MS);
     let start = pool.now();
     pool.io.goes_away(start, Nanos::MAX);
@@ -128,8 +128,8 @@ fn a_peer_that_does_not_recover_gets_requests_until_the_end() {
 
 #[test]
 fn a_silent_peer_is_awaited_until_a_response_would_be_late() {
-    // Method: no response at all, and a timeout of a second after a slice of 300 ms: it
-    // ends when a response would be delayed, and all requests that were due have failed.
+    // Method: no response at all, a slice of 300 ms, and a timeout of a second. The slice ends as
+    // soon as a response would be late, and all requests that were due have failed.
     let mut pool = watched(4, "100", 100 * MS);
     pool.io.network_mut().faults.silence = 1000;
     let start = pool.now();

@@ -26,7 +26,7 @@ fn text(text: &str) -> TextTemplate {
     let number = |name: &str| {
         ["user", "session", "token"]
             .iter()
-            .position(|text| *text == name)
+            .position(|value| *value == name)
     };
     TextTemplate::parse(text, number).unwrap()
 }
@@ -105,7 +105,7 @@ fn response(status: u16, body: &str) -> Arc<[u8]> {
     Arc::from((head + body).as_bytes())
 }
 
-/// The peer's choices for both requests, if it gives this token to every user.
+/// The peer's responses to both requests, if it gives this token to every user.
 fn choices(token: &str) -> PeerStep {
     let login = |user| request("POST", "/login", &[], &format!("{{\"name\":\"u{user}\"}}"));
     let bearer = format!("Bearer {token}");
@@ -115,16 +115,16 @@ fn choices(token: &str) -> PeerStep {
         &[("Authorization", &bearer)],
         "",
     );
-    let given = response(200, &format!("{{\"data\":{{\"token\":\"{token}\"}}}}"));
-    let mut pairs: Vec<_> = (0..5)
-        .map(|user| (login(user), Arc::clone(&given)))
+    let granted = response(200, &format!("{{\"data\":{{\"token\":\"{token}\"}}}}"));
+    let mut choices: Vec<_> = (0..5)
+        .map(|user| (login(user), Arc::clone(&granted)))
         .collect();
-    pairs.push((items, response(200, "[]")));
-    PeerStep::Choose(Arc::from(pairs))
+    choices.push((items, response(200, "[]")));
+    PeerStep::Choose(Arc::from(choices))
 }
 
-/// The counts over a peer whose connection of each number does these steps, and how long
-/// that took.
+/// The tally of a load on a peer whose steps `script` gives for each connection, and how long the
+/// load took.
 fn ran(
     network: Network,
     plan: &ScenarioPlan,
@@ -137,7 +137,7 @@ fn ran(
     ran
 }
 
-/// Asserts that every session and step that began has ended, and that steps came in order.
+/// Asserts that every session and step that began has ended, and that steps ran in order.
 fn assert_adds_up(tally: &ScenarioTally) {
     let sessions = tally.sessions;
     let ended = sessions.completed + sessions.failed + sessions.cut_off;
@@ -156,8 +156,8 @@ fn assert_adds_up(tally: &ScenarioTally) {
 
 #[test]
 fn a_value_goes_from_one_response_into_the_next_request() {
-    // Method: each connection's peer gives another token and responds only to requests that have
-    // it; a session has a connection of its own, so 6 sessions of 2 users are 6 connections.
+    // Method: a peer that gives a different token on each connection, and responds only to requests
+    // with that token. Each session has a separate connection, so 6 sessions of 2 users use 6.
     let plan = plan(2, SliceEnd::AfterRequests(6));
     let script = |connection: usize| vec![choices(&format!("t-{connection}")), PeerStep::Again];
     let (tally, _) = ran(Network::faultless(1), &plan, script);
@@ -169,8 +169,8 @@ fn a_value_goes_from_one_response_into_the_next_request() {
 
 #[test]
 fn pauses_are_in_the_time_of_a_load_and_in_no_steps() {
-    // Method: a pause of 30 ms and one of 10 to 20 ms, on a network that takes 50 us there and
-    // back: by hand, connect and two responses, 40 times one after the other.
+    // Method: 40 sessions one after the other, each with a connect, a pause of 30 ms, one of 10 to
+    // 20 ms, and two responses, over a network with a round trip of 50 us.
     let mut plan = plan(1, SliceEnd::AfterRequests(40));
     let pause = |least, most| {
         Some(ThinkTime {
@@ -181,19 +181,19 @@ fn pauses_are_in_the_time_of_a_load_and_in_no_steps() {
     (plan.steps[0].think, plan.steps[1].think) = (pause(30, 30), pause(10, 20));
     let script = |_: usize| vec![choices("t"), PeerStep::Again];
     let (tally, took) = ran(Network::faultless(1), &plan, script);
-    let each_us = took.0 / 40_000;
-    assert!((42_000..48_000).contains(&each_us), "{each_us}");
+    let session_us = took.0 / 40_000;
+    assert!((42_000..48_000).contains(&session_us), "{session_us}");
     assert_eq!(tally.steps[0].response.max_us(), Some(100));
     assert_eq!(tally.steps[1].response.max_us(), Some(50));
 }
 
 #[test]
 fn a_failed_step_ends_its_session_with_a_reason() {
-    // Method: a peer whose login gives no token, one whose body is too large, one that responds
-    // to the second step with 500, one that resets and one that stays silent.
+    // Method: a login without a token, one with too large a body, one with a wrong status, and a
+    // correct login whose second step gets status 500.
     let login = || request("POST", "/login", &[], "{\"name\":\"u0\"}");
     let items = || request("GET", "/items/t", &[("Authorization", "Bearer t")], "");
-    let known = |first: Arc<[u8]>| vec![(login(), first), (items(), response(500, "oh"))];
+    let choices = |first: Arc<[u8]>| vec![(login(), first), (items(), response(500, "oh"))];
     let token = r#"{"data":{"token":"t"}}"#;
     for (first, step, name, sentence) in [
         (
@@ -222,22 +222,22 @@ fn a_failed_step_ends_its_session_with_a_reason() {
         ),
     ] {
         let plan = plan(1, SliceEnd::AfterRequests(3));
-        let choose = PeerStep::Choose(Arc::from(known(first)));
+        let choose = PeerStep::Choose(Arc::from(choices(first)));
         let script = move |_: usize| vec![choose.clone(), PeerStep::Again];
         let (tally, _) = ran(Network::faultless(1), &plan, script);
         assert_eq!((tally.sessions.failed, tally.connections), (3, 3));
         let failed = &tally.steps[step];
         assert_eq!(failed.failed.get(name), Some(&3), "{failed:?}");
         assert_eq!(failed.first_failure.as_deref(), Some(sentence));
-        // A whole response's time counts, right or wrong.
+        // The time of a complete response counts, whether it is correct or not.
         assert_eq!(failed.response.count(), 3);
     }
 }
 
 #[test]
 fn a_user_without_a_response_rests_before_the_next_session() {
-    // Method: a second of refusals, of resets, and of a silent peer with a timeout of 300 ms:
-    // by hand from the rest of 100 ms.
+    // Method: a second of refusals, of resets, and of a silent peer with a timeout of 300 ms. The
+    // counts follow from rests of 100 ms.
     let reset = |_: usize| vec![PeerStep::Await(10), PeerStep::Reset];
     let silent = |_: usize| vec![PeerStep::Await(1_000_000)];
     let mut refusing = Network::faultless(1);
@@ -255,7 +255,7 @@ fn a_user_without_a_response_rests_before_the_next_session() {
     let (lost, bounds, _) = failures(Network::faultless(1), reset);
     assert_eq!((lost.get("reset"), bounds), (Some(&10), 0), "{lost:?}");
     let (late, bounds, elapsed) = failures(Network::faultless(1), silent);
-    // At 0, 0.4 and 0.8 s; the last one is waited for beyond the end.
+    // Sent at 0, 0.4 and 0.8 s; the last one is awaited beyond the end.
     assert_eq!((late.get("timeout"), bounds), (Some(&3), 3), "{late:?}");
     assert!(
         elapsed >= Nanos(1_100 * MS) && elapsed < Nanos(1_150 * MS),
@@ -265,8 +265,8 @@ fn a_user_without_a_response_rests_before_the_next_session() {
 
 #[test]
 fn a_connection_closed_while_idle_is_made_again() {
-    // Method: a peer that closes after each response: after the pause the close is known. Without
-    // one it crosses with the next request, which is sent again if that does no harm.
+    // Method: a peer that closes after each response. With a pause the close is known before the
+    // next request. Without a pause it crosses with the request, which is sent again if it is safe.
     let script = |_: usize| vec![choices("t"), PeerStep::Close];
     let mut rested = plan(1, SliceEnd::AfterRequests(5));
     rested.steps[1].think = Some(ThinkTime {
@@ -288,8 +288,8 @@ fn a_connection_closed_while_idle_is_made_again() {
 
 #[test]
 fn every_session_is_accounted_for_on_any_network() {
-    // Method: 5 users for a second over networks of 200 seeds that refuse, cut, split, reset,
-    // close and stay silent; the invariants are checked in each.
+    // Method: 5 users for a second over networks of 200 seeds that refuse connections, cut sends
+    // short, split responses, reset, close and are slow. `ran` checks that counts add up.
     let (mut completed, mut failed, mut cut_off) = (0, 0, 0);
     for seed in 0..200 {
         let mut network = Network::faultless(seed);
@@ -337,8 +337,8 @@ fn users_of(plan: ScenarioPlan) -> (ScenarioUsers, LoadPlan) {
 
 #[test]
 fn slices_count_whole_sessions_and_users_continue_in_the_next_slice() {
-    // Method: users whose sessions take 20.15 ms by hand, 20 of it a pause, in two slices of one
-    // pool, the first tenth of each left out. Each user makes a session in just that time.
+    // Method: users whose sessions take 20.15 ms, which includes a pause of 20 ms, in two slices of
+    // one pool, without the first tenth of each. The time per session is exactly that.
     let mut plan = plan(2, SliceEnd::AfterRequests(0));
     plan.steps[1].think = Some(ThinkTime {
         least: Nanos(20 * MS),
@@ -364,8 +364,8 @@ fn slices_count_whole_sessions_and_users_continue_in_the_next_slice() {
         let tally = pool.tally();
         assert_eq!(tally.outcomes.failed() + tally.discarded.failed(), 0);
         assert_eq!(tally.outcomes.count(Outcome::Unfinished), 0);
-        let each_ns = tally.connection_ns / tally.clocked;
-        assert!(each_ns.abs_diff(20_150_000) < 10_000, "{each_ns}");
+        let session_ns = tally.connection_ns / tally.clocked;
+        assert!(session_ns.abs_diff(20_150_000) < 10_000, "{session_ns}");
         assert_eq!(tally.times.response.max_us(), Some(150));
         assert_eq!(tally.times.steps.len(), 2);
         let counted = tally.outcomes.ok();
@@ -378,8 +378,7 @@ fn slices_count_whole_sessions_and_users_continue_in_the_next_slice() {
 
 #[test]
 fn a_slice_of_a_number_of_sessions_counts_each_of_them() {
-    // Method: 7 sessions of two users, each 20.15 ms by hand, the course kept in intervals of
-    // 10 ms.
+    // Method: 7 sessions of two users that take 20.15 ms each, with a course in intervals of 10 ms.
     let mut base = plan(2, SliceEnd::AfterRequests(0));
     base.steps[1].think = Some(ThinkTime {
         least: Nanos(20 * MS),
@@ -415,7 +414,7 @@ fn a_slice_of_a_number_of_sessions_counts_each_of_them() {
 
 #[test]
 fn a_slice_ends_when_no_user_has_a_response_any_more() {
-    // Method: every connection is closed without a byte.
+    // Method: a peer that closes every connection without sending a byte.
     let base = plan(2, SliceEnd::AfterRequests(0));
     let (scenario, load) = users_of(base);
     let sim = Sim::new(Network::faultless(1), Box::new(|_| vec![PeerStep::Close]));
@@ -435,8 +434,8 @@ fn a_slice_ends_when_no_user_has_a_response_any_more() {
     assert_eq!(pool.tally().outcomes.ok(), 0);
 }
 
-/// The first connection's login gets this response, which continues with more of the same without
-/// end; the others are served.
+/// A peer that responds on its first connection with `begins` and then endlessly with `piece`, and
+/// serves the other connections.
 fn endless(begins: &'static str, piece: &'static str) -> impl Fn(usize) -> Vec<PeerStep> {
     move |connection| match connection {
         0 => vec![
@@ -450,8 +449,8 @@ fn endless(begins: &'static str, piece: &'static str) -> impl Fn(usize) -> Vec<P
 
 #[test]
 fn an_endless_response_fails_its_step_and_leaves_other_users_their_turns() {
-    // Method: one of two users logs in to each kind of endless response; the timeout is 200 ms,
-    // and the load 300 ms.
+    // Method: a load of 300 ms by two users, with a timeout of 200 ms. The login of one user gets
+    // each kind of endless response.
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (begins, piece, failure) in [
         (chunked, "1\r\nx\r\n", "timeout"),
@@ -478,7 +477,8 @@ fn an_endless_response_fails_its_step_and_leaves_other_users_their_turns() {
 
 #[test]
 fn a_stop_is_noticed_while_a_response_does_not_end() {
-    // Method: a user whose login gets an endless response, stopped at 50 ms of its minute.
+    // Method: a user whose login gets an endless response, with a timeout of a minute, stopped
+    // after 50 ms.
     let mut plan = plan(1, SliceEnd::AfterRequests(1));
     plan.timeout = Nanos(60 * SECOND);
     let begins = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";

@@ -1,4 +1,4 @@
-//! Sessions over the simulated network: every step of them, and how they end.
+//! Sessions over the simulated network: their steps, and how they end.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell
 struct Tracer {
     left: u64,
     begins: Vec<(Nanos, u64, u64)>,
-    stands: Vec<Nanos>,
+    connects: Vec<Nanos>,
     sent: u64,
     heads: u64,
     bodies: Vec<u8>,
@@ -45,7 +45,7 @@ impl SessionListener for Tracer {
     fn on_step(&mut self, at: Nanos, step: SessionStep<'_>) {
         match step {
             SessionStep::Begins { open, together } => self.begins.push((at, open, together)),
-            SessionStep::Opened(took) => self.stands.push(took),
+            SessionStep::Opened(took) => self.connects.push(took),
             SessionStep::Sent { call, request } => {
                 assert_eq!((call, request), (self.sent, REQUEST));
                 self.sent += 1;
@@ -112,8 +112,8 @@ pub(crate) fn serving() -> Vec<PeerStep> {
 
 #[test]
 fn sessions_follow_each_other_and_each_call_its_response() {
-    // Method: three sessions of four calls without a schedule; every one takes its connect
-    // and four times the same: 50 us there and back, 100 us of work.
+    // Method: three sessions of four calls without a schedule. A session takes its connect and four
+    // times 150 us: a round trip of 50 us and 100 us of work.
     let trace = trace(load(3, 4), &serving());
     assert_eq!((trace.begins.len(), trace.sent), (3, 12));
     assert!(
@@ -141,7 +141,7 @@ fn sessions_follow_each_other_and_each_call_its_response() {
         );
     }
     let lasted = trace
-        .stands
+        .connects
         .iter()
         .map(|took| (took.plus(Nanos(4 * 150_000)), 4));
     assert_eq!(trace.ends, lasted.collect::<Vec<_>>());
@@ -149,8 +149,7 @@ fn sessions_follow_each_other_and_each_call_its_response() {
 
 #[test]
 fn sessions_begin_when_they_are_due() {
-    // Method: moments one after the other, two of them the same; each session
-    // lasts for less than a millisecond.
+    // Method: four due times, two of them equal; each session lasts for less than a millisecond.
     let due = [0, 2 * MS, 2 * MS, 7 * MS].map(Nanos);
     let trace = trace(
         SessionPlan {
@@ -167,8 +166,8 @@ fn sessions_begin_when_they_are_due() {
 
 #[test]
 fn bursts_go_out_together_on_any_network() {
-    // Method: five calls in bursts of two over a network that takes parts of requests and
-    // splits responses; the last burst has one call.
+    // Method: five calls in bursts of two, the last of which has one call, over a network that cuts
+    // sends short and splits responses.
     for seed in 0..50 {
         let mut network = Network::faultless(seed);
         (network.faults.split, network.faults.short_send) = (500, 500);
@@ -186,9 +185,9 @@ fn bursts_go_out_together_on_any_network() {
 
 #[test]
 fn a_session_with_calls_left_has_failed() {
-    // Method: a peer that closes after its first response, whose body has a length, ends with
-    // the connection, or is cut; sessions of one call and of three. As in httperf, one
-    // more request goes out, and fails.
+    // Method: sessions of one call and of three, and a peer that closes after its first response,
+    // whose body has a length, ends with the connection, or is cut. As in httperf, one more request
+    // goes out and fails.
     let sized = HELLO;
     let until_close = "HTTP/1.1 200 OK\r\n\r\nhello";
     let cut = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello";
@@ -197,11 +196,9 @@ fn a_session_with_calls_left_has_failed() {
             let steps = [READ, send(response), PeerStep::Close];
             let trace = trace(load(2, calls), &steps);
             assert_eq!(trace.responses.len(), 2, "{response}");
-            let session_responses = trace.responses.iter();
-            assert!(
-                { session_responses }.all(|session_response| session_response.is_cut == is_cut
-                    && session_response.body_bytes == 5)
-            );
+            for response in &trace.responses {
+                assert_eq!((response.is_cut, response.body_bytes), (is_cut, 5));
+            }
             assert_eq!(trace.sent, 2 + failures, "{response} of {calls}");
             let expected = vec![SessionFailure::Reset; failures as usize];
             let failed = trace.failures.into_iter().map(|(_, failure)| failure);
@@ -213,16 +210,17 @@ fn a_session_with_calls_left_has_failed() {
 
 #[test]
 fn a_session_without_a_response_has_failed() {
-    // Method: a peer that closes or resets after the request, with and without a part of
-    // the head, and an address that cannot be reached.
+    // Method: a peer that closes or resets after the request, with and without a part of the head,
+    // and a network that refuses every connection.
     let part = "HTTP/1.1 2";
     for last in [PeerStep::Close, PeerStep::Reset] {
         for before in [vec![READ], vec![READ, send(part)]] {
             let steps = [before, vec![last.clone()]].concat();
             let trace = trace(load(2, 1), &steps);
             assert_eq!((trace.sent, trace.responses.len()), (2, 0));
-            let failed = trace.failures.iter().map(|(_, failure)| failure);
-            assert!({ failed }.all(|failure| *failure == SessionFailure::Reset));
+            for (_, failure) in &trace.failures {
+                assert_eq!(*failure, SessionFailure::Reset);
+            }
             assert_eq!((trace.failures.len(), trace.ends.len()), (2, 2));
         }
     }
@@ -244,8 +242,8 @@ fn a_session_without_a_response_has_failed() {
 
 #[test]
 fn bytes_after_the_last_chunk_are_the_footer() {
-    // Method: chunked bodies with and without data, with and without a trailer; the numbers
-    // are those of httperf 0.9.0 for the same bytes.
+    // Method: chunked bodies with and without data, and with and without a trailer. httperf 0.9.0
+    // counts the same for these bytes.
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (body, bytes, footer) in [
         ("5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n", 11, 2),
@@ -271,8 +269,8 @@ fn bytes_after_the_last_chunk_are_the_footer() {
 
 #[test]
 fn a_session_without_progress_is_given_up() {
-    // Method: a peer that stays silent after one response; the first byte has two seconds
-    // more than everything else.
+    // Method: a peer that stays silent after one response, and a timeout of a second, to which the
+    // response timeout of two seconds is added for the first byte.
     let steps = [READ, PeerStep::Work, send(HELLO), READ];
     for (response_timeout, expected) in [(0, 1), (2, 3)] {
         let load = SessionPlan {
@@ -285,7 +283,7 @@ fn a_session_without_progress_is_given_up() {
         };
         let trace = trace(load, &steps);
         assert_eq!((trace.sent, trace.responses.len()), (2, 1));
-        let last_sent = trace.stands[0].plus(Nanos(150_000));
+        let last_sent = trace.connects[0].plus(Nanos(150_000));
         let at = last_sent.plus(Nanos(expected * SECOND));
         assert_eq!(trace.failures, [(at, SessionFailure::Timeout)]);
         assert_eq!(trace.ticks.len() as u64, expected);
@@ -294,10 +292,10 @@ fn a_session_without_progress_is_given_up() {
 
 #[test]
 fn a_load_ends_at_its_limit() {
-    // Method: two sessions of a peer that never responds and one of a peer that always does,
-    // each for a second and a half; and one that has ended by then.
+    // Method: loads with a limit of a second and a half: sessions without a response, endlessly
+    // many sessions, and two sessions that end before the limit.
     let steps = serving();
-    for (sessions, calls, steps, ended) in [
+    for (sessions, calls, steps, is_early) in [
         (2, 1, &[READ, READ][..], false),
         (u64::MAX, 2, &steps, false),
         (2, 2, &steps, true),
@@ -311,16 +309,16 @@ fn a_load_ends_at_its_limit() {
             ..Tracer::default()
         };
         let took = SessionRunner::new(sim, load, &mut tracer).run(&Stopper::default());
-        assert_eq!(took < Nanos(SECOND), ended, "{took:?}");
+        assert_eq!(took < Nanos(SECOND), is_early, "{took:?}");
         assert!(took < Nanos(2 * SECOND), "{took:?}");
-        assert_eq!(tracer.ticks.len(), usize::from(!ended));
+        assert_eq!(tracer.ticks.len(), usize::from(!is_early));
         assert_eq!(tracer.failures, Vec::new());
     }
 }
 
 #[test]
 fn a_session_without_requests_left_ends() {
-    // Method: three requests for two sessions of two calls, and one session more.
+    // Method: three sessions of two calls that have three requests in total.
     let steps = serving();
     let sim = Sim::new(Network::faultless(1), Box::new(move |_| steps.clone()));
     let mut tracer = Tracer {
@@ -336,7 +334,7 @@ fn a_session_without_requests_left_ends() {
     assert_eq!((responses, tracer.failures), (vec![2, 1, 0], Vec::new()));
 }
 
-/// A peer's endless bytes: parts of a body, and lines of a head without an end.
+/// The steps of a peer that responds with endlessly many of these chunks.
 pub(crate) fn endless(piece: &str) -> Vec<PeerStep> {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     vec![READ, send(head), PeerStep::Flood(piece.as_bytes().into())]
@@ -346,7 +344,8 @@ pub(crate) const ENDLESS: [&str; 2] = ["1\r\nx\r\n", "11\r\ndata: 123456789\n\n\
 
 #[test]
 fn an_endless_response_hides_neither_a_stop_nor_the_end_of_the_load() {
-    // Method: sessions whose only response does not end, stopped at 50 ms, and ended there.
+    // Method: sessions whose only response does not end. A stop ends the load at 50 ms, or its
+    // limit does.
     for piece in ENDLESS {
         for is_stopped in [false, true] {
             let mut load = load(2, 1);
@@ -379,7 +378,7 @@ fn an_endless_response_hides_neither_a_stop_nor_the_end_of_the_load() {
 
 #[test]
 fn interim_heads_without_end_fail_their_session() {
-    // Method: each of three sessions gets nothing but interim heads.
+    // Method: three sessions that get nothing but interim heads.
     let early = PeerStep::Flood(b"HTTP/1.1 103 Early Hints\r\n\r\n"[..].into());
     let trace = trace(load(3, 1), &[READ, early]);
     assert_eq!(trace.failures.len(), 3);

@@ -14,11 +14,11 @@ use abx_twin::{Network, PeerScript, PeerStep, Sim};
 use crate::loads::{MS, SECOND};
 use crate::users::sessions::{ENDLESS, HELLO, READ, REQUEST, endless, send, serving, terms};
 
-/// Always makes the same visits, and records the events.
+/// Always makes the same visit, and records the events.
 #[derive(Default)]
 struct Visitor {
     bursts: Vec<VisitBurst>,
-    asked: Vec<VisitCall>,
+    written: Vec<VisitCall>,
     open: Vec<u64>,
     sent: Vec<(Nanos, u64)>,
     responded: Vec<(Nanos, u64)>,
@@ -49,7 +49,7 @@ impl VisitClient for Visitor {
     }
 
     fn write_request(&mut self, call: VisitCall, bytes: &mut Vec<u8>) -> bool {
-        self.asked.push(call);
+        self.written.push(call);
         bytes.extend_from_slice(REQUEST);
         false
     }
@@ -81,7 +81,7 @@ fn bursts(calls: &[u32], think_ms: u64) -> Vec<VisitBurst> {
         .collect()
 }
 
-/// The events of a load whose connections find such peers.
+/// The events of a load on a peer that follows this script.
 fn trace_over(
     network: Network,
     load: VisitPlan,
@@ -94,7 +94,7 @@ fn trace_over(
     };
     let sim = Sim::new(network, script);
     VisitRunner::new(sim, load, &mut visitor).run(&Stopper::default());
-    assert_eq!(visitor.closed, visitor.open.len(), "all are closed");
+    assert_eq!(visitor.closed, visitor.open.len(), "some are left open");
     visitor
 }
 
@@ -104,33 +104,34 @@ fn trace(load: VisitPlan, bursts: Vec<VisitBurst>, steps: &[PeerStep]) -> Visito
     trace_over(Network::faultless(1), load, bursts, script)
 }
 
-fn whole(end: &VisitEnd) -> (u64, u64, bool) {
+/// The connections and responses of a visit, and whether it is complete.
+fn counts(end: &VisitEnd) -> (u64, u64, bool) {
     (end.connections, end.responses, end.is_whole)
 }
 
 #[test]
 fn the_first_call_of_a_burst_is_served_before_the_others_go_out_together() {
-    // Method: two visits of a burst of three and one of two, 10 ms apart, over a peer that
-    // takes 150 us for each response.
+    // Method: two visits, each with a burst of three calls and one of two, 10 ms apart, to a peer
+    // whose responses take 150 us.
     let trace = trace(load(2), bursts(&[3, 2], 10), &serving());
     assert_eq!(trace.ends.len(), 2);
-    assert!(trace.ends.iter().all(|end| whole(end) == (1, 5, true)));
+    assert!(trace.ends.iter().all(|end| counts(end) == (1, 5, true)));
     assert!(trace.failures.is_empty());
-    // The next visit begins before the connection of the last one is closed.
+    // The second visit begins before the connection of the first one is closed.
     assert_eq!(trace.open, [1, 2]);
     let calls: Vec<u64> = trace.sent.iter().map(|(_, call)| *call).collect();
     assert_eq!(calls, (0..10).collect::<Vec<_>>());
-    let asked = trace
-        .asked
+    let written = trace
+        .written
         .iter()
         .map(|call| (call.visit, call.place as u64, call.number));
     let expected = (0..10).map(|number| (number / 5, number % 5, number));
-    assert!(asked.eq(expected));
-    for visit in [0, 5] {
-        let sent: Vec<Nanos> = (trace.sent[visit..visit + 5].iter())
+    assert!(written.eq(expected));
+    for first in [0, 5] {
+        let sent: Vec<Nanos> = (trace.sent[first..first + 5].iter())
             .map(|(at, _)| *at)
             .collect();
-        let responded = |call: usize| trace.responded[visit + call].0;
+        let responded = |call: usize| trace.responded[first + call].0;
         assert_eq!(sent[1], responded(0));
         assert_eq!(sent[2], sent[1]);
         assert_eq!(sent[3], responded(2).plus(Nanos(10 * MS)));
@@ -140,8 +141,9 @@ fn the_first_call_of_a_burst_is_served_before_the_others_go_out_together() {
 
 #[test]
 fn calls_go_over_further_connections_when_those_before_are_full() {
-    // Method: one call and seven more, of which a connection takes two, over a network that
-    // splits its bytes; the first connection takes two more, and so do three others.
+    // Method: a burst of eight calls, where the first is sent alone and each connection takes two
+    // of the others, over a network that splits bytes: the seven go over four connections,
+    // if the load allows as many.
     for (connections, expected) in [(4, 4), (5, 4), (3, 3)] {
         for seed in 0..20 {
             let mut network = Network::faultless(seed);
@@ -158,7 +160,7 @@ fn calls_go_over_further_connections_when_those_before_are_full() {
                 trace
                     .ends
                     .iter()
-                    .all(|end| whole(end) == (expected, 8, true))
+                    .all(|end| counts(end) == (expected, 8, true))
             );
             assert_eq!((trace.sent.len(), trace.responded.len()), (16, 16));
         }
@@ -167,37 +169,38 @@ fn calls_go_over_further_connections_when_those_before_are_full() {
 
 #[test]
 fn a_connection_that_is_not_kept_has_one_call() {
-    // Method: a burst of three and one of one; the peer would send more responses.
+    // Method: a burst of three calls and one of one, to a peer that would serve more calls on each
+    // connection.
     let load = VisitPlan {
         keeps: false,
         ..load(2)
     };
     let trace = trace(load, bursts(&[3, 1], 1), &serving());
-    assert!(trace.ends.iter().all(|end| whole(end) == (4, 4, true)));
+    assert!(trace.ends.iter().all(|end| counts(end) == (4, 4, true)));
     assert_eq!((trace.sent.len(), trace.failures.len()), (8, 0));
 }
 
 #[test]
 fn calls_on_a_closed_connection_are_sent_again() {
-    // Method: a peer that closes after each response while the visit thinks: the call that
-    // finds it closed fails with it, and goes over the next one.
+    // Method: a peer that closes after each response, in the think time of the visit. The next call
+    // fails with the closed connection, and is sent again over a new one.
     let steps = [READ, PeerStep::Work, send(HELLO), PeerStep::Close];
     let trace = trace(load(2), bursts(&[1, 1, 1], 5), &steps);
     assert_eq!(trace.ends.len(), 2);
-    assert!(trace.ends.iter().all(|end| whole(end) == (3, 3, true)));
+    assert!(trace.ends.iter().all(|end| counts(end) == (3, 3, true)));
     assert_eq!(trace.failures, vec![SessionFailure::Reset; 4]);
     let calls: Vec<u64> = trace.sent.iter().map(|(_, call)| *call).collect();
     assert_eq!(calls, [0, 1, 1, 2, 2, 3, 4, 4, 5, 5]);
-    assert_eq!(trace.asked.len(), 6);
+    assert_eq!(trace.written.len(), 6);
 }
 
 #[test]
 fn a_call_without_a_response_on_a_new_connection_fails_its_visit() {
-    // Method: a peer that closes before its first response; then one that responds once on its
-    // first connection only.
+    // Method: a peer that closes before its first response; then a peer that responds once, and
+    // only on its first connection.
     let mute = [READ, PeerStep::Close];
     let trace = trace(load(2), bursts(&[1, 1], 5), &mute);
-    assert!(trace.ends.iter().all(|end| whole(end) == (1, 0, false)));
+    assert!(trace.ends.iter().all(|end| counts(end) == (1, 0, false)));
     assert_eq!((trace.sent.len(), trace.failures.len()), (2, 2));
 
     let script: PeerScript = Box::new(move |connection| match connection {
@@ -211,7 +214,7 @@ fn a_call_without_a_response_on_a_new_connection_fails_its_visit() {
         script,
     );
     assert_eq!(
-        trace.ends.iter().map(whole).collect::<Vec<_>>(),
+        trace.ends.iter().map(counts).collect::<Vec<_>>(),
         [(2, 1, false)]
     );
     assert_eq!((trace.sent.len(), trace.failures.len()), (3, 2));
@@ -219,7 +222,7 @@ fn a_call_without_a_response_on_a_new_connection_fails_its_visit() {
 
 #[test]
 fn calls_are_retried_until_there_is_a_response() {
-    // Method: the third connection is the first one that responds.
+    // Method: a peer that responds from the third connection on.
     let script: PeerScript = Box::new(|connection| match connection {
         0 | 1 => vec![READ, PeerStep::Close],
         _ => serving(),
@@ -230,14 +233,14 @@ fn calls_are_retried_until_there_is_a_response() {
     };
     let trace = trace_over(Network::faultless(1), load, bursts(&[2, 1], 5), script);
     assert_eq!(
-        trace.ends.iter().map(whole).collect::<Vec<_>>(),
+        trace.ends.iter().map(counts).collect::<Vec<_>>(),
         [(3, 3, true)]
     );
     assert_eq!((trace.sent.len(), trace.failures.len()), (5, 2));
 
     // A peer that responds with the failing status twice, and then with success.
-    let no = "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n";
-    let steps = [READ, send(no), READ, send(no), READ, send(HELLO)];
+    let busy = "HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n";
+    let steps = [READ, send(busy), READ, send(busy), READ, send(HELLO)];
     let load = VisitPlan {
         failure_status: Some(503),
         retries: true,
@@ -245,7 +248,7 @@ fn calls_are_retried_until_there_is_a_response() {
     };
     let trace = self::trace(load, bursts(&[1], 0), &steps);
     assert_eq!(
-        trace.ends.iter().map(whole).collect::<Vec<_>>(),
+        trace.ends.iter().map(counts).collect::<Vec<_>>(),
         [(1, 3, true)]
     );
     let calls: Vec<u64> = trace.sent.iter().map(|(_, call)| *call).collect();
@@ -254,8 +257,8 @@ fn calls_are_retried_until_there_is_a_response() {
 
 #[test]
 fn the_wait_for_a_response_is_limited_and_thinking_is_no_wait() {
-    // Method: a second of patience and three of think time. A peer that always responds, and
-    // one that does so once.
+    // Method: a timeout of a second and a think time of three, to a peer that always responds and
+    // to one that responds once.
     let patient = |visits| VisitPlan {
         terms: SessionOptions {
             timeout: Some(Nanos(SECOND)),
@@ -265,16 +268,17 @@ fn the_wait_for_a_response_is_limited_and_thinking_is_no_wait() {
     };
     let trace_of = |steps: &[PeerStep]| trace(patient(2), bursts(&[1, 1], 3_000), steps);
     let thinking = trace_of(&serving());
-    assert!(thinking.ends.iter().all(|end| whole(end) == (1, 2, true)));
+    assert!(thinking.ends.iter().all(|end| counts(end) == (1, 2, true)));
 
     let silent = trace_of(&[READ, send(HELLO), READ]);
-    assert!(silent.ends.iter().all(|end| whole(end) == (1, 1, false)));
+    assert!(silent.ends.iter().all(|end| counts(end) == (1, 1, false)));
     assert_eq!(silent.failures, vec![SessionFailure::Timeout; 2]);
 }
 
 #[test]
 fn a_response_of_the_failing_status_ends_the_visit() {
-    // Method: a peer that always responds with 404, which fails visits and does not.
+    // Method: a peer that always responds with 404, and loads in which 404 is the failing status
+    // and in which it is not.
     let steps = [
         READ,
         send("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"),
@@ -286,7 +290,7 @@ fn a_response_of_the_failing_status_ends_the_visit() {
             ..load(2)
         };
         let trace = trace(load, bursts(&[1, 1], 1), &steps);
-        assert!(trace.ends.iter().all(|end| whole(end) == expected));
+        assert!(trace.ends.iter().all(|end| counts(end) == expected));
         assert_eq!(trace.ends.len(), 2);
         assert!(trace.failures.is_empty());
     }
@@ -294,7 +298,7 @@ fn a_response_of_the_failing_status_ends_the_visit() {
 
 #[test]
 fn visits_without_a_server_fail_and_the_next_ones_begin() {
-    // Method: a network that refuses every connection, in turn and by a schedule.
+    // Method: visits in turn and by a schedule, over a network that refuses every connection.
     for begins in [None, Some([0, 2, 2, 5].map(|ms| Nanos(ms * MS)))] {
         let mut network = Network::faultless(1);
         network.faults.refused = 1000;
@@ -319,8 +323,8 @@ fn visits_without_a_server_fail_and_the_next_ones_begin() {
 
 #[test]
 fn an_endless_response_hides_neither_a_stop_nor_the_end_of_the_load() {
-    // Method: a visit whose first call's response does not end, alongside visits that begin every
-    // 10 ms and are served; stopped at 100 ms, and ended there.
+    // Method: a visit whose first response does not end, alongside visits that begin every 10 ms
+    // and are served. A stop ends the load at 100 ms, or its limit does.
     for piece in ENDLESS {
         for is_stopped in [false, true] {
             let moments = [0, 10, 20, 30].map(|ms| Nanos(ms * MS));

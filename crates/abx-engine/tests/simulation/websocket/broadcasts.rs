@@ -16,8 +16,8 @@ use crate::loads::{MS, SECOND, count, plan};
 use crate::websocket::echoes::talking;
 
 pub(crate) const MESSAGE: Message = Message::text(60);
-/// From the speaker to the server and from there to each listener.
-const HEARD_NS: u64 = 50_000;
+/// The way from the speaker to the server and from there to each listener.
+const DELIVERY_NS: u64 = 50_000;
 
 pub(crate) fn broadcast_plan(listeners: u32) -> LoadPlan {
     let mut plan = plan(listeners, b"", 3);
@@ -34,7 +34,7 @@ fn broadcast(network: Network, plan: &LoadPlan, hub: Hub) -> Broadcast<Sim> {
     broadcast
 }
 
-/// Runs until this many are sent or the span is over.
+/// Runs until this many messages are sent or the span is over.
 fn run(broadcast: &mut Broadcast<Sim>, requests_max: u64, span: u64) -> SliceOutcome {
     let start = broadcast.pool_mut().now();
     let slice = WorkerSlice {
@@ -48,7 +48,7 @@ fn run(broadcast: &mut Broadcast<Sim>, requests_max: u64, span: u64) -> SliceOut
     broadcast.run(slice, &AtomicBool::new(false))
 }
 
-/// The tally of this many broadcasts to `listeners`, with a server that follows its rule.
+/// The tally of this many broadcasts to `listeners`, over a server that follows this rule.
 fn tally_of(
     listeners: u32,
     count: u64,
@@ -62,13 +62,13 @@ fn tally_of(
 
 #[test]
 fn missing_listeners_are_reported_during_the_wait() {
-    // Method: two of five listeners receive nothing; the reports on them are checked when
-    // 2 s of the timeout are over.
+    // Method: two of five listeners receive nothing; the report on them is read after 2 s of the
+    // timeout.
     let mut plan = broadcast_plan(5);
     plan.timeout = Duration::from_nanos(3 * SECOND);
-    let hub = Hub::new(|hub_message| {
-        let open = hub_message.open.iter().filter(|to| **to < 3);
-        open.map(|to| Act::Send(*to, frame(&hub_message), Nanos(0)))
+    let hub = Hub::new(|message| {
+        let open = message.open.iter().filter(|to| **to < 3);
+        open.map(|to| Act::Send(*to, frame(&message), Nanos(0)))
             .collect()
     });
     let mut broadcast = broadcast(Network::faultless(1), &plan, hub);
@@ -77,36 +77,31 @@ fn missing_listeners_are_reported_during_the_wait() {
     broadcast.pool_mut().joins(participants);
     let start = broadcast.pool_mut().now();
     run(&mut broadcast, u64::MAX, 100 * MS);
-    let awaited_responses = shared.awaited(start.plus(Nanos(2 * SECOND)));
-    let reported_awaited_responses = awaited_responses.expect("it was waited for seconds");
-    assert_eq!(
-        (
-            reported_awaited_responses.connections,
-            reported_awaited_responses.waited_ns
-        ),
-        (2, 2 * SECOND)
-    );
-    assert_eq!(reported_awaited_responses.at_most_ns, 3 * SECOND);
+    let awaited = shared.awaited(start.plus(Nanos(2 * SECOND)));
+    let report = awaited.expect("the slice waits for seconds");
+    assert_eq!((report.connections, report.waited_ns), (2, 2 * SECOND));
+    assert_eq!(report.at_most_ns, 3 * SECOND);
 }
 
 #[test]
 fn a_broadcast_is_done_when_the_last_listener_has_it() {
-    // Method: five listeners, the k-th of which receives k ms late. The first one has it at once,
-    // the median one 2 ms later, the last one 4 ms later, and only then comes the next.
-    let tally = tally_of(5, 10, |hub_message| {
+    // Method: five listeners, where number k receives each message k ms late: the first one at
+    // once, the median one 2 ms later, and the last one 4 ms later. Only then comes the next one.
+    let tally = tally_of(5, 10, |message| {
         let late = |to: usize| Nanos(to as u64 * MS);
-        let open = hub_message.open.iter();
-        open.map(|to| Act::Send(*to, frame(&hub_message), late(*to)))
+        let open = message.open.iter();
+        open.map(|to| Act::Send(*to, frame(&message), late(*to)))
             .collect()
     });
     assert_eq!((tally.outcomes.ok(), tally.outcomes.sent()), (10, 10));
     assert_eq!((tally.lost, tally.out_of_order), (0, 0));
-    assert_eq!(tally.response_ns_sum, 10 * (HEARD_NS + 4 * MS));
-    assert_eq!(tally.times.first_listener.max_us(), Some(HEARD_NS / 1000));
-    assert_eq!(tally.times.first_listener.count(), 10);
+    assert_eq!(tally.response_ns_sum, 10 * (DELIVERY_NS + 4 * MS));
+    let first = &tally.times.first_listener;
+    assert_eq!(first.max_us(), Some(DELIVERY_NS / 1000));
+    assert_eq!(first.count(), 10);
     let median = tally.times.median_listener.max_us().unwrap();
     assert!((2_050..=2_052).contains(&median), "{median}");
-    // One connection sends, and the clock of throughput is that of the speaker.
+    // Only the speaker sends, and its clock is that of the throughput.
     assert_eq!(
         (tally.silent, tally.connection_ns),
         (4, tally.response_ns_sum)
@@ -117,11 +112,11 @@ fn a_broadcast_is_done_when_the_last_listener_has_it() {
 
 #[test]
 fn a_broadcast_that_misses_a_listener_fails() {
-    // Method: the third message never reaches the last listener. It is out of time,
-    // and all others are right.
-    let tally = tally_of(4, 10, |hub_message| {
-        let mut acts = to_all(&hub_message);
-        if hub_message.number == 2 {
+    // Method: the third message never reaches the last listener. It times out, and all others are
+    // correct.
+    let tally = tally_of(4, 10, |message| {
+        let mut acts = to_all(&message);
+        if message.number == 2 {
             acts.pop();
         }
         acts
@@ -137,20 +132,20 @@ fn a_broadcast_that_misses_a_listener_fails() {
 
 #[test]
 fn messages_that_come_twice_late_or_changed_are_not_correct() {
-    // Method: each server does one thing wrong with the fifth message at one of
-    // three listeners. It sends it after the sixth, when two may be in flight; twice,
-    // while another listener still waits; a byte longer; as binary.
+    // Method: servers that send the fifth message incorrectly to one of three listeners: after the
+    // sixth, with two in flight; twice, while another listener still waits; with an extra byte; or
+    // as binary.
     type Wrong = fn(&HubMessage) -> Vec<Act>;
-    let late: Wrong = |hub_message| vec![Act::Send(1, frame(hub_message), Nanos(MS))];
-    let twice: Wrong = |hub_message| vec![Act::Send(1, frame(hub_message).repeat(2), Nanos(0))];
-    let longer: Wrong = |hub_message| {
-        let mut frame = frame(hub_message);
+    let late: Wrong = |message| vec![Act::Send(1, frame(message), Nanos(MS))];
+    let twice: Wrong = |message| vec![Act::Send(1, frame(message).repeat(2), Nanos(0))];
+    let longer: Wrong = |message| {
+        let mut frame = frame(message);
         frame[1] += 1;
         frame.push(b'x');
         vec![Act::Send(1, frame, Nanos(0))]
     };
-    let binary: Wrong = |hub_message| {
-        let mut frame = frame(hub_message);
+    let binary: Wrong = |message| {
+        let mut frame = frame(message);
         frame[0] = 0x82;
         vec![Act::Send(1, frame, Nanos(0))]
     };
@@ -160,14 +155,14 @@ fn messages_that_come_twice_late_or_changed_are_not_correct() {
         (longer, 1, Outcome::WrongLength, 0),
         (binary, 1, Outcome::WrongBody, 0),
     ] {
-        let hub = Hub::new(move |hub_message| match hub_message.number {
+        let hub = Hub::new(move |message| match message.number {
             4 => {
-                let mut acts = wrong(&hub_message);
-                acts.push(Act::Send(0, frame(&hub_message), Nanos(0)));
-                acts.push(Act::Send(2, frame(&hub_message), Nanos(2 - window)));
+                let mut acts = wrong(&message);
+                acts.push(Act::Send(0, frame(&message), Nanos(0)));
+                acts.push(Act::Send(2, frame(&message), Nanos(2 - window)));
                 acts
             }
-            _ => to_all(&hub_message),
+            _ => to_all(&message),
         });
         let mut plan = broadcast_plan(3);
         plan.pipeline = u32::try_from(window).unwrap();
@@ -182,11 +177,11 @@ fn messages_that_come_twice_late_or_changed_are_not_correct() {
 
 #[test]
 fn a_lost_listener_is_reconnected_before_the_next_broadcast() {
-    // Method: the server closes one listener in place of sending it the fifth
-    // message, without notice. That round fails, and the next waits for four connections.
-    let tally = tally_of(4, 10, |hub_message| {
-        let mut acts = to_all(&hub_message);
-        if hub_message.number == 4 {
+    // Method: instead of sending the fifth message to one listener, the server closes its
+    // connection without notice. That broadcast fails, and the next waits for four connections.
+    let tally = tally_of(4, 10, |message| {
+        let mut acts = to_all(&message);
+        if message.number == 4 {
             acts.pop();
             acts.push(Act::Close(3, Nanos(0)));
         }
@@ -199,8 +194,9 @@ fn a_lost_listener_is_reconnected_before_the_next_broadcast() {
 
 #[test]
 fn broadcasts_keep_the_times_of_their_schedule() {
-    // Method: 1,000 a second for 100 ms to ten listeners; none has to wait. Then a
-    // server of 2 ms: each waits 1 ms longer than the one before, and half are unsent.
+    // Method: 1,000 broadcasts a second for 100 ms to ten listeners, of which none has to wait.
+    // Then a delivery takes 2 ms: each broadcast waits 1 ms longer than the previous one, and half
+    // are not sent.
     let mut plan = broadcast_plan(10);
     plan.pacing.arrivals = Arrivals::Constant {
         per_s: "1000".parse().unwrap(),
@@ -212,7 +208,7 @@ fn broadcasts_keep_the_times_of_their_schedule() {
         (tally.outcomes.ok(), tally.unsent, tally.queued),
         (100, 0, 0)
     );
-    assert_eq!(tally.response_ns_sum, 100 * HEARD_NS);
+    assert_eq!(tally.response_ns_sum, 100 * DELIVERY_NS);
 
     let mut network = Network::faultless(1);
     network.delay = Nanos(MS);
@@ -231,8 +227,8 @@ fn broadcasts_keep_the_times_of_their_schedule() {
 
 #[test]
 fn every_broadcast_has_one_outcome_with_all_faults() {
-    // Method: seeds with faults on all connections, one and three in flight. As many
-    // are begun as have outcomes, unless the subject is given up.
+    // Method: seeds with faults on all connections, with one and with three broadcasts in flight.
+    // Every broadcast has one outcome, unless the subject is given up.
     let mut seen = Outcomes::default();
     for seed in 0..60 {
         let mut network = Network::faultless(seed + 1);
@@ -274,32 +270,32 @@ fn every_broadcast_has_one_outcome_with_all_faults() {
 
 #[test]
 fn unsent_messages_are_not_the_fault_of_the_peer() {
-    // Method: 300 kB each, four in flight, of which every send takes only a part: echoes
-    // of the first come while the others wait. Then a speaker with as much to send, which the
-    // server pings again and again while it takes nothing: that is the server's fault.
+    // Method: four messages of 300 kB in flight, of which every send takes only a part: the first
+    // one comes back while the others wait. Then the server floods the same speaker with pings
+    // while it takes nothing, which is the server's fault.
     let mut network = Network::faultless(4);
     network.faults.short_send = 900;
     let message = Message::binary(300_000);
     let mut plan = broadcast_plan(3);
     plan.shape = Shape::Broadcast(message);
     plan.pipeline = 4;
-    let talks = |network, hub| {
+    let tally_of = |network, hub| {
         let pool = talking(network, &plan, hub);
         let mut broadcast = Broadcast::new(pool, MessageSource::new(message, plan.seed));
         broadcast.pool_mut().connect_all(&AtomicBool::new(false));
         run(&mut broadcast, 40, 3_600 * SECOND);
         broadcast.pool().tally().clone()
     };
-    let tally = talks(network, Hub::broadcasting());
+    let tally = tally_of(network, Hub::broadcasting());
     assert_eq!(tally.outcomes.ok(), 40, "{:?}", tally.outcomes);
 
-    let pinging = Hub::new(|hub_message| {
+    let pinging = Hub::new(|received| {
         let ping = [&[0x89, 125][..], &[b'p'; 125]].concat();
-        let mut acts = to_all(&hub_message);
+        let mut acts = to_all(&received);
         acts.push(Act::Send(0, ping.repeat(3_000), Nanos(0)));
         acts
     });
-    let tally = talks(network, pinging);
+    let tally = tally_of(network, pinging);
     assert!(
         count(&tally, Outcome::Malformed) > 0,
         "{:?}",
@@ -309,7 +305,7 @@ fn unsent_messages_are_not_the_fault_of_the_peer() {
 
 #[test]
 fn a_subject_that_delivers_no_broadcast_is_given_up() {
-    // Method: no listener ever receives anything; three time out in a row.
+    // Method: no listener ever receives anything; three broadcasts time out in a row.
     let tally = tally_of(3, 100, |_| Vec::new());
     assert_eq!(
         (tally.outcomes.sent(), count(&tally, Outcome::Timeout)),
@@ -320,16 +316,16 @@ fn a_subject_that_delivers_no_broadcast_is_given_up() {
 
 #[test]
 fn a_message_that_is_a_slice_late_is_not_mistaken_for_another() {
-    // Method: the last message of a slice reaches one listener in the next one only,
-    // which has messages of its own.
+    // Method: the last message of a slice reaches one listener during the next slice, which has
+    // other messages.
     let mut plan = broadcast_plan(2);
     plan.timeout = Duration::from_nanos(10 * MS);
-    let hub = Hub::new(|hub_message| match hub_message.number {
+    let hub = Hub::new(|message| match message.number {
         4 => vec![
-            Act::Send(0, frame(&hub_message), Nanos(0)),
-            Act::Send(1, frame(&hub_message), Nanos(10 * MS + 100_000)),
+            Act::Send(0, frame(&message), Nanos(0)),
+            Act::Send(1, frame(&message), Nanos(10 * MS + 100_000)),
         ],
-        _ => to_all(&hub_message),
+        _ => to_all(&message),
     });
     let mut broadcast = broadcast(Network::faultless(1), &plan, hub);
     run(&mut broadcast, 5, SECOND);

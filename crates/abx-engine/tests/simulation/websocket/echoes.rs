@@ -12,10 +12,10 @@ use abx_twin::{Act, Hub, HubMessage, Network, NetworkFaults, Service, Sim, frame
 
 use crate::loads::{MS, SECOND, count, plan, run, run_requests};
 
-/// There and back.
+/// The time of a round trip.
 const RESPONSE_NS: u64 = 50_000;
 
-/// A load of this many connections that send `bytes` and get them back.
+/// A load of this many connections, each of which sends messages of `bytes` and gets them back.
 pub(crate) fn echo_plan(connections: u32, is_text: bool, bytes: u32, seed: u64) -> LoadPlan {
     let mut plan = plan(connections, b"", seed);
     plan.requests[0].expect.status = 101_u16.into();
@@ -27,7 +27,7 @@ pub(crate) fn echo_plan(connections: u32, is_text: bool, bytes: u32, seed: u64) 
     plan
 }
 
-/// A pool of WebSockets on a server that follows its rule.
+/// A pool of WebSockets on this server.
 pub(crate) fn talking(network: Network, plan: &LoadPlan, hub: Hub) -> Pool<Sim, WebSocket> {
     let mut sim = Sim::new(network, Box::new(|_| Vec::new()));
     sim.hub = Some(hub);
@@ -52,9 +52,9 @@ pub(crate) fn connected(network: Network, plan: &LoadPlan, hub: Hub) -> Pool<Sim
 
 #[test]
 fn nothing_is_lost_or_counted_twice_with_all_faults() {
-    // Method: many seeds, each with its own mix of all faults, messages that are
-    // skipped and others, pipelined and not. As many are sent as there must be final
-    // outcomes, and no right echo is taken for a wrong one.
+    // Method: many seeds, each with its own mix of all faults, with messages that are skipped and
+    // messages that are read, pipelined and not. Every message must have one final outcome, and no
+    // correct echo counts as a wrong one.
     let mut seen = abx_evidence::Outcomes::default();
     for seed in 0..60 {
         let mut network = Network::faultless(seed + 1);
@@ -110,11 +110,11 @@ fn nothing_is_lost_or_counted_twice_with_all_faults() {
 
 #[test]
 fn each_kind_of_wrong_echo_has_its_outcome() {
-    // Method: each echo changed in one way: another kind, a byte more, another byte.
-    let longer = |hub_message: &mut HubMessage| hub_message.payload.push(b'x');
-    let other = |hub_message: &mut HubMessage| hub_message.payload[50] ^= 1;
-    let kind = |hub_message: &mut HubMessage| {
-        hub_message.kind = abx_wire::websocket::MessageKind::Binary;
+    // Method: echoes that are changed in one way: an extra byte, a different byte, or another kind.
+    let longer = |message: &mut HubMessage| message.payload.push(b'x');
+    let other = |message: &mut HubMessage| message.payload[50] ^= 1;
+    let kind = |message: &mut HubMessage| {
+        message.kind = abx_wire::websocket::MessageKind::Binary;
     };
     type Change = fn(&mut HubMessage);
     let cases: [(Change, Outcome); 3] = [
@@ -125,9 +125,9 @@ fn each_kind_of_wrong_echo_has_its_outcome() {
     for (change, outcome) in cases {
         let mut plan = echo_plan(2, true, 100, 5);
         plan.verify_every = 1;
-        let hub = Hub::new(move |mut hub_message| {
-            change(&mut hub_message);
-            vec![Act::Send(hub_message.from, frame(&hub_message), Nanos(0))]
+        let hub = Hub::new(move |mut message| {
+            change(&mut message);
+            vec![Act::Send(message.from, frame(&message), Nanos(0))]
         });
         let mut pool = connected(Network::faultless(1), &plan, hub);
         run_requests(&mut pool, 20);
@@ -137,8 +137,8 @@ fn each_kind_of_wrong_echo_has_its_outcome() {
 
 #[test]
 fn large_binary_echoes_are_left_in_the_kernel_and_texts_are_read() {
-    // Method: 40,000 bytes, never hashed and always, binary and text. After the
-    // first receive all is skipped but the last byte.
+    // Method: messages of 40,000 bytes, binary and text, never hashed and always hashed. After the
+    // first receive, everything except the last byte is skipped.
     for (is_text, every, is_skipped) in [(false, 0, true), (false, 1, false), (true, 0, false)] {
         let mut plan = echo_plan(2, is_text, 40_000, 4);
         plan.verify_every = every;
@@ -154,18 +154,18 @@ fn large_binary_echoes_are_left_in_the_kernel_and_texts_are_read() {
 
 #[test]
 fn pings_between_frames_are_acknowledged_and_change_nothing() {
-    // Method: each echo comes in two fragments with a ping between them, while sends
-    // are cut short anywhere. All echoes are correct and every ping has its pong; the
-    // server would panic at a pong inside a message.
-    let hub = Hub::new(|hub_message| {
-        let whole = frame(&hub_message);
-        let (first, second) = hub_message.payload.split_at(40);
+    // Method: each echo comes in two fragments with a ping between them, while sends are cut short
+    // anywhere. All echoes are correct and every ping has its pong; the server would panic at a
+    // pong inside a message.
+    let hub = Hub::new(|message| {
+        let unsplit = frame(&message);
+        let (first, second) = message.payload.split_at(40);
         let mut bytes = vec![0x02, 40];
         bytes.extend_from_slice(first);
         bytes.extend_from_slice(&[0x89, 2, b'h', b'i', 0x80, 60]);
         bytes.extend_from_slice(second);
-        assert_eq!(whole.len() + 6, bytes.len());
-        vec![Act::Send(hub_message.from, bytes, Nanos(0))]
+        assert_eq!(unsplit.len() + 6, bytes.len());
+        vec![Act::Send(message.from, bytes, Nanos(0))]
     });
     let mut network = Network::faultless(3);
     network.faults.short_send = 500;
@@ -208,36 +208,32 @@ fn a_schedule_of_messages_keeps_its_times() {
 fn a_server_that_closes_has_the_message_sent_again() {
     // Method: every fifth message gets a close frame as its response. The connection had
     // given whole responses, or it was new: one close is idle, the other early.
-    let hub = Hub::new(|hub_message| match hub_message.number % 5 {
-        4 => vec![Act::Send(
-            hub_message.from,
-            vec![0x88, 2, 3, 0xE8],
-            Nanos(0),
-        )],
-        _ => vec![Act::Send(hub_message.from, frame(&hub_message), Nanos(0))],
+    let hub = Hub::new(|message| match message.number % 5 {
+        4 => vec![Act::Send(message.from, vec![0x88, 2, 3, 0xE8], Nanos(0))],
+        _ => vec![Act::Send(message.from, frame(&message), Nanos(0))],
     });
     let plan = echo_plan(1, false, 30, 2);
     let mut pool = connected(Network::faultless(3), &plan, hub);
     run_requests(&mut pool, 100);
     let tally = pool.tally();
     assert_eq!(tally.outcomes.ok(), 100);
-    // Of 4 ok in a row one fifth message is not the last.
+    // The connection closes after every four echoes, except after the last four.
     assert_eq!(count(tally, Outcome::IdleClose), 24);
     assert_eq!(tally.connects, 24);
 }
 
 #[test]
 fn a_server_that_closes_inside_an_echo_has_failed() {
-    // Method: half of the fifth echo, then an end: the echo had begun, so nothing is
-    // sent again.
-    let hub = Hub::new(|hub_message| {
-        let mut bytes = frame(&hub_message);
-        if hub_message.number != 4 {
-            return vec![Act::Send(hub_message.from, bytes, Nanos(0))];
+    // Method: a part of the fifth echo and then a close: the echo has begun, so nothing is sent
+    // again.
+    let hub = Hub::new(|message| {
+        let mut bytes = frame(&message);
+        if message.number != 4 {
+            return vec![Act::Send(message.from, bytes, Nanos(0))];
         }
         bytes.truncate(20);
-        let half = Act::Send(hub_message.from, bytes, Nanos(0));
-        vec![half, Act::Close(hub_message.from, Nanos(1))]
+        let part = Act::Send(message.from, bytes, Nanos(0));
+        vec![part, Act::Close(message.from, Nanos(1))]
     });
     let plan = echo_plan(1, false, 30, 2);
     let mut pool = connected(Network::faultless(3), &plan, hub);
@@ -249,19 +245,16 @@ fn a_server_that_closes_inside_an_echo_has_failed() {
 
 #[test]
 fn an_unrequested_echo_costs_the_connection() {
-    // Method: each echo comes twice at once, and one message is sent.
-    let hub = Hub::new(|hub_message| {
-        vec![Act::Send(
-            hub_message.from,
-            frame(&hub_message).repeat(2),
-            Nanos(0),
-        )]
+    // Method: one message, whose echo comes twice at once.
+    let hub = Hub::new(|message| {
+        let echoes = frame(&message).repeat(2);
+        vec![Act::Send(message.from, echoes, Nanos(0))]
     });
     let mut plan = echo_plan(1, false, 30, 2);
     plan.verify_every = 1;
     let mut pool = connected(Network::faultless(3), &plan, hub);
     run_requests(&mut pool, 1);
-    // The second one was unrequested, so the first is no correct response either.
+    // The second echo is unrequested, so the first one is not correct either.
     let tally = pool.tally();
     assert_eq!((tally.outcomes.ok(), pool.standing()), (0, 0));
     assert_eq!(count(tally, Outcome::Malformed), 1);
@@ -269,21 +262,21 @@ fn an_unrequested_echo_costs_the_connection() {
 
 #[test]
 fn an_echo_that_breaks_the_rules_is_not_sent_again() {
-    // Method: every fifth response is a frame with reserved bits, or an empty echo that
-    // comes twice. No byte of a payload came, and the connection had given whole
-    // responses: a peer that sent something wrong has failed, and not closed.
+    // Method: every fifth response is a frame with reserved bits, or an empty echo that comes
+    // twice. As with an idle close, no payload came and the connection had correct responses
+    // before; but a peer that sends something wrong has failed.
     let reserved = |echo: Vec<u8>| [&[echo[0] | 0x70], &echo[1..]].concat();
     let twice = |echo: Vec<u8>| echo.repeat(2);
     type Break = fn(Vec<u8>) -> Vec<u8>;
     let breaks: [(u32, Break); 3] = [(30, reserved), (0, reserved), (0, twice)];
     for (bytes, wrong) in breaks {
-        let hub = Hub::new(move |hub_message| {
-            let echo = frame(&hub_message);
-            let response = match hub_message.number % 5 {
+        let hub = Hub::new(move |message| {
+            let echo = frame(&message);
+            let response = match message.number % 5 {
                 4 => wrong(echo),
                 _ => echo,
             };
-            vec![Act::Send(hub_message.from, response, Nanos(0))]
+            vec![Act::Send(message.from, response, Nanos(0))]
         });
         let mut pool = connected(Network::faultless(3), &echo_plan(1, false, bytes, 2), hub);
         run_requests(&mut pool, 100);
@@ -295,7 +288,7 @@ fn an_echo_that_breaks_the_rules_is_not_sent_again() {
 
 #[test]
 fn a_handshake_that_fails_is_an_outcome() {
-    // Method: each response that is no right 101, and silence until the time is out.
+    // Method: responses other than a correct 101, and silence until the timeout.
     for (response, outcome) in [
         (
             &b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"[..],
@@ -319,8 +312,8 @@ fn a_handshake_that_fails_is_an_outcome() {
 
 #[test]
 fn held_connections_send_nothing_except_pongs() {
-    // Method: 10 connections held for a second; the server receives nothing, so it
-    // has no occasion to ping: the pings are in the first slice's way.
+    // Method: 10 connections held for a second. The server sends a ping on one and closes another
+    // before the slice.
     let mut plan = echo_plan(10, true, 10, 1);
     plan.shape = Shape::Connections { hold_ns: 0 };
     let mut pool = connected(Network::faultless(1), &plan, Hub::echoing());
@@ -336,8 +329,8 @@ fn held_connections_send_nothing_except_pongs() {
 
 #[test]
 fn a_flood_of_pings_costs_the_connection_and_no_more_memory() {
-    // Method: empty pings at once whose pongs of six bytes are more than 64 KiB
-    // together, and on another connection fewer of them, each of which gets its pong.
+    // Method: on one connection so many empty pings at once that their pongs of six bytes exceed
+    // 64 KiB, and on another connection fewer, each of which gets its pong.
     let mut plan = echo_plan(2, true, 10, 1);
     plan.shape = Shape::Connections { hold_ns: 0 };
     let mut pool = connected(Network::faultless(1), &plan, Hub::echoing());
