@@ -228,7 +228,12 @@ impl Write for Records<'_> {
     fn write_vectored(&mut self, records: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut no_ancillary_data = SendAncillaryBuffer::default();
         let flags = SendFlags::NOSIGNAL;
-        Ok(sendmsg(self.socket, records, &mut no_ancillary_data, flags)?)
+        Ok(sendmsg(
+            self.socket,
+            records,
+            &mut no_ancillary_data,
+            flags,
+        )?)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -64,7 +64,11 @@ impl SpreadPrior {
         };
         let squares: f64 = deviations
             .iter()
-            .flat_map(|first| deviations.iter().map(move |second| covariance(first, second)))
+            .flat_map(|first| {
+                deviations
+                    .iter()
+                    .map(move |second| covariance(first, second))
+            })
             .map(|covariance| covariance * covariance)
             .sum();
         let joint_degrees = own_degrees * variances.iter().sum::<f64>().powi(2) / squares;

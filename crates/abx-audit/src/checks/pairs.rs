@@ -144,13 +144,11 @@ pub(crate) fn runs(reports: &[ToolReport]) -> Vec<&ToolReport> {
 /// Whether both have the same figures, printed alike.
 fn is_copy(report: &ToolReport, other: &ToolReport) -> bool {
     let are_same = report.figures.len() == other.figures.len()
-        && report
-            .figures
-            .iter()
-            .zip(&other.figures)
-            .all(|((key, figure), (other_key, other_figure))| {
+        && report.figures.iter().zip(&other.figures).all(
+            |((key, figure), (other_key, other_figure))| {
                 key == other_key && figure.printed == other_figure.printed
-            });
+            },
+        );
     // A run has a duration to the millisecond; a few figures may be alike by chance.
     report.tool == other.tool && report.figures.len() > 4 && are_same
 }
@@ -165,10 +163,7 @@ fn copies(reports: &[ToolReport]) -> Vec<AuditFinding> {
                 && other.printed(FigureKey::Rate) == rate;
             report.tool == LoadTool::Table && other.tool != LoadTool::Table && same
         };
-        let message = match reports[..index]
-            .iter()
-            .find(|other| is_copy(other, report))
-        {
+        let message = match reports[..index].iter().find(|other| is_copy(other, report)) {
             Some(other) => format!("all figures are those of {}", other.name),
             None => match reports.iter().find(of_table) {
                 Some(other) => format!("the rate is that of {}", other.name),

@@ -37,7 +37,10 @@ pub enum PlaceholderKind {
     /// A number that no other request of the load has.
     Sequence,
     /// A random number from `first` to `last`, both included.
-    Random { first: u64, last: u64 },
+    Random {
+        first: u64,
+        last: u64,
+    },
     Uuid,
     /// The lines of a list in order, again and again.
     Line(LineList),

@@ -92,10 +92,7 @@ struct WebSocketProbe<'a> {
 }
 
 impl WebSocketProbe<'_> {
-    fn run(
-        mut self,
-        message: Option<(Message, Vec<u8>)>,
-    ) -> Result<WebSocketResponse, ProbeError> {
+    fn run(mut self, message: Option<(Message, Vec<u8>)>) -> Result<WebSocketResponse, ProbeError> {
         let mut buffer = Vec::new();
         loop {
             self.connection.send(&std::mem::take(&mut self.out))?;

@@ -62,14 +62,16 @@ fn every_echo_is_counted_to_the_byte() {
 #[test]
 fn fragments_and_pings_between_them_make_one_echo() {
     // Method: a peer that sends each echo in two fragments with a ping between them.
-    let peer = talking(|server: &mut Server, message: ReceivedMessage, out: &mut Vec<u8>| {
-        let (first, second) = message.payload.split_at(message.number % 300);
-        let result = server.send_fragment(message.kind, first, FragmentPlace::Inner, out);
-        result
-            .and_then(|()| server.ping(b"there?", out))
-            .and_then(|()| server.send_fragment(message.kind, second, FragmentPlace::Last, out))
-            .is_ok()
-    });
+    let peer = talking(
+        |server: &mut Server, message: ReceivedMessage, out: &mut Vec<u8>| {
+            let (first, second) = message.payload.split_at(message.number % 300);
+            let result = server.send_fragment(message.kind, first, FragmentPlace::Inner, out);
+            result
+                .and_then(|()| server.ping(b"there?", out))
+                .and_then(|()| server.send_fragment(message.kind, second, FragmentPlace::Last, out))
+                .is_ok()
+        },
+    );
     let mut plan = websockets(peer.address(), Shape::Echo(TEXT));
     plan.pipeline = 3;
     let slice = run(2, &plan, &requests(400));
@@ -132,13 +134,15 @@ fn an_echo_is_known_by_its_payload() {
 #[test]
 fn a_websocket_that_breaks_off_is_a_fault() {
     // Method: a close frame instead of the echo, an end without a close frame, and no HTTP.
-    let closing = talking(|server: &mut Server, _: ReceivedMessage, out: &mut Vec<u8>| {
-        let close = Close {
-            code: None,
-            reason: "",
-        };
-        server.close(close, out).is_err()
-    });
+    let closing = talking(
+        |server: &mut Server, _: ReceivedMessage, out: &mut Vec<u8>| {
+            let close = Close {
+                code: None,
+                reason: "",
+            };
+            server.close(close, out).is_err()
+        },
+    );
     let ending = talking(|_: &mut Server, _: ReceivedMessage, _: &mut Vec<u8>| false);
     let other = Peer::responding(b"SSH-2.0\r\n\r\n");
     for peer in [closing, ending, other] {

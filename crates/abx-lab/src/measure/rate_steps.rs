@@ -75,9 +75,7 @@ mod tests {
 
     /// The brackets of subjects with these capacities after all steps.
     fn stepped(capacities: &[f64]) -> Vec<RateBracket> {
-        let mut offered: Vec<f64> = (0..7)
-            .map(|step| 850.0 + 50.0 * f64::from(step))
-            .collect();
+        let mut offered: Vec<f64> = (0..7).map(|step| 850.0 + 50.0 * f64::from(step)).collect();
         let mut steps = RateSteps::default();
         loop {
             let brackets: Vec<RateBracket> = capacities

@@ -53,9 +53,7 @@ pub enum Pending<'a> {
         number: u32,
     },
     /// The end of the command that fills a service with data.
-    Seed {
-        service: &'a str,
-    },
+    Seed { service: &'a str },
     /// Responses to requests that are open at the end of a slice.
     Responses {
         subject: &'a str,

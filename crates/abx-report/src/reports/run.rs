@@ -44,8 +44,8 @@ fn offered_load(run: &RunView) -> String {
         None => nanos(pilot.slice_ns),
         Some(number) => plural(number, settings.exchange.shape.unit()),
     };
-    let warm_up = (pilot.warm_up_ns > 0)
-        .then(|| format!("after {} of warm-up", nanos(pilot.warm_up_ns)));
+    let warm_up =
+        (pilot.warm_up_ns > 0).then(|| format!("after {} of warm-up", nanos(pilot.warm_up_ns)));
     let is_request = settings.exchange.shape == LoadShape::Request;
     let connections = u64::from(settings.connections);
     let mut parts = Vec::new();

@@ -311,7 +311,11 @@ pub fn study_markdown(record: &StudyRecord, results: &[ExpectationResult]) -> St
 /// The result of the expectations, or else the question of the study.
 fn heading(record: &StudyRecord, results: &[ExpectationResult]) -> String {
     if let (Some(text), Some(standing)) = (headline(results), overall(results)) {
-        return format!("### {} abx: {}\n", mark(verdict_of(standing)), escape(&text));
+        return format!(
+            "### {} abx: {}\n",
+            mark(verdict_of(standing)),
+            escape(&text)
+        );
     }
     if is_alone(record) {
         return "### abx: how much can the server serve?\n".to_owned();

@@ -372,9 +372,7 @@ fn explained(mut error: Error, path: &str) -> Error {
     let mut cli = Cli::command();
     cli.build();
     let mut names = path.split(' ');
-    let command = names.try_fold(&mut cli, |command, name| {
-        command.find_subcommand_mut(name)
-    });
+    let command = names.try_fold(&mut cli, |command, name| command.find_subcommand_mut(name));
     if let Some(command) = command {
         let usage = ContextValue::StyledStr(command.render_usage());
         error.insert(ContextKind::Usage, usage);

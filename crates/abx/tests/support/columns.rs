@@ -15,9 +15,7 @@ pub fn slices(record: &Value, subject: &str) -> Vec<Value> {
             .map(|index| slice(&load["slices"], index))
             .collect::<Vec<_>>()
     });
-    slices
-        .filter(|slice| slice["subject"] == subject)
-        .collect()
+    slices.filter(|slice| slice["subject"] == subject).collect()
 }
 
 /// The only slice of a run.

@@ -12,11 +12,16 @@ use super::protocol::{KeeperReport, StartFailure};
 #[derive(Debug, PartialEq, Eq)]
 pub enum FirstReport {
     /// The command runs since this moment.
-    Started { keeper: u32, since: Nanos },
+    Started {
+        keeper: u32,
+        since: Nanos,
+    },
     Failed(StartFailure),
     /// No report came for too long, or the keeper is gone. `made` has the bytes of files at the
     /// last report, `None` without a report of any.
-    Silent { made: Option<u64> },
+    Silent {
+        made: Option<u64>,
+    },
     Stopped,
 }
 

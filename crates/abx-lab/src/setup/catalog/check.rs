@@ -270,7 +270,9 @@ impl SubjectChecks<'_> {
         if let Source::Command(launch) = source
             && let Some(program) = launch.missing_program()
         {
-            return Err(format!("the program `{program}` is missing or not executable"));
+            return Err(format!(
+                "the program `{program}` is missing or not executable"
+            ));
         }
         Ok(())
     }

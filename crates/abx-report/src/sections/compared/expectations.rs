@@ -98,12 +98,10 @@ pub(crate) fn sentence(record: &StudyRecord, result: &ExpectationResult) -> Stri
 /// more blocks would settle none of them, or too many would be needed.
 #[must_use]
 pub fn settling_flag(record: &StudyRecord, results: &[ExpectationResult]) -> Option<String> {
-    let more = results
-        .iter()
-        .filter_map(|result| match result.standing {
-            Standing::Unsettled(Doubt::FewBlocks(fewest)) => Some(missing(record, fewest)),
-            _ => result.blocks_more,
-        });
+    let more = results.iter().filter_map(|result| match result.standing {
+        Standing::Unsettled(Doubt::FewBlocks(fewest)) => Some(missing(record, fewest)),
+        _ => result.blocks_more,
+    });
     more_flag(record, more.max()?)
 }
 

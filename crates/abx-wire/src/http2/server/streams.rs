@@ -55,7 +55,7 @@ impl ServedStreams {
     }
 
     pub(super) fn get(&self, number: u32) -> Option<&ServedStream> {
-        self.open.get(self.place(number)?)
+        self.open.get(self.index(number)?)
     }
 
     pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut ServedStream> {
