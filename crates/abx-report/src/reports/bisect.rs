@@ -20,7 +20,7 @@ use crate::words::metrics::metric_name;
 use crate::words::ratio_scale::RatioScale;
 use crate::words::style::{LINE, Style};
 use crate::words::units::{
-    NO_INTERVAL, UNKNOWN, count, date, is_drawable, minutes, percent, plural, ratios,
+    self, NO_INTERVAL, UNKNOWN, count, date, is_drawable, minutes, percent, plural,
 };
 use crate::words::verdict::interval;
 use crate::words::wrap::{clean, clean_name, columns};
@@ -380,7 +380,7 @@ fn row(record: &BisectRecord, tried: &TriedCommit) -> [String; 5] {
     );
     let [ratio, ends] = match &ratios.bounds {
         Some(bounds) => {
-            let [ratio, low, high] = ratios([bounds.ratio, bounds.low, bounds.high]);
+            let [ratio, low, high] = units::ratios([bounds.ratio, bounds.low, bounds.high]);
             [ratio, format!("{low} to {high}")]
         }
         None => [UNKNOWN, UNKNOWN].map(str::to_owned),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::judge::comparison::{Comparison, Role};
 use crate::judge::faults::MeanInterval;
-use crate::view::{BlockView, StudyView, SubjectView};
+use crate::view::{StudyView, SubjectView};
 use abx_evidence::{ServerTimeSum, ServerTimes, sum};
 
 /// A duration that a subject reported under a load.

@@ -577,8 +577,8 @@ fn colour_only_repeats_words() {
 #[test]
 fn progress_has_the_first_comparison_so_far() {
     // Method: one comparison, one more, and before the first interval.
-    let comparison = comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Inconclusive);
-    let mut record = with(comparison);
+    let bounds = Some([1.12, 1.08, 1.16]);
+    let mut record = with(comparison("lighttpd", bounds, Verdict::Inconclusive));
     let state = "lighttpd/nginx 1.12 (1.08 to 1.16)";
     assert_eq!(progress_line(&record), state);
     record
