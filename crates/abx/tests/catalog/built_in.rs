@@ -24,7 +24,7 @@ fn study_names() -> Vec<String> {
 
 #[test]
 fn every_study_is_listed_and_shown() {
-    // Method: the list that abx prints elsewhere must equal the folders of this repository.
+    // Method: the list that abx prints in an empty folder equals the studies of this repository.
     let home = Home::new();
     let ended = home.run_abx(&["study", "list"]);
     ended.expect(0, &[]);

@@ -182,7 +182,7 @@ fn a_server_that_ends_each_connection_is_named() {
     // Method: `Connection: close` with each response although keep-alive was requested.
     let url = peer(|stream, _| {
         let closing = HELLO.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
-        // A client that is gone is noticed when nothing comes.
+        // The client may be gone, which the next read shows.
         let _ = stream.write_all(closing.as_bytes());
         false
     });

@@ -369,7 +369,7 @@ fn needs_of_subjects_are_listed_and_installed_only_on_request() {
     ];
     home.run_abx(&words)
         .expect(2, &["study.toml", "one: ", "sh -c", "--install"]);
-    assert!(!home.join(".cache").exists(), "had without being asked");
+    assert!(!home.join(".cache").exists(), "installed without a flag");
     let ended = home.run_abx(&[&words[..], &["--install"]].concat());
     let record = ended.json();
     ended.expect_measured(&record);
