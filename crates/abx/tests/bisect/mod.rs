@@ -1,3 +1,3 @@
-//! `abx bisect` over histories that the tests make, whose culprit is planted.
+//! `abx bisect` over repositories with a planted culprit.
 
 pub mod searches;

@@ -1,4 +1,4 @@
-//! Whole searches: found, with nothing to find, refused, and interrupted.
+//! Complete searches: with a culprit, with nothing to find, interrupted, and refused.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,13 +7,13 @@ use std::process::Command;
 use abx_sys::process::Signal;
 use serde_json::Value;
 
-use crate::support::{ABX, Ended, Home, read_json};
+use crate::support::{ABX, Home, read_json};
 
 /// The commit that makes the server three times as slow, and one that does not start.
 const CULPRIT: usize = 6;
 const BROKEN: usize = 7;
 
-/// Flags by which a comparison takes little time.
+/// Flags that keep a comparison short.
 const SHORT: [&str; 11] = [
     "--repo",
     "code",
@@ -64,20 +64,20 @@ pub fn repository(home: &Home) {
     }
 }
 
-/// The words of a search between two revisions.
+/// The arguments of a search between two revisions.
 fn words<'a>(good: &'a str, bad: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["bisect", good, bad, "./server {port}"], &SHORT[..], more].concat()
 }
 
-fn position(home: &Home) -> Value {
+fn conclusion(home: &Home) -> Value {
     read_json(&home.join("found.json"))["conclusion"].clone()
 }
 
 #[test]
 fn the_commit_that_made_a_server_slower_is_found() {
-    // Method: the sixth of ten commits works for three times as long, and the seventh, which is
-    // tried, does not start. The report names the commit; its record has all that was tried, and
-    // is printed again; the command that it prints names the commit and its parent.
+    // Method: of ten commits, change 6 triples the server's work and change 7, which the search
+    // tries, does not start. The report names the culprit, prints again from the record, and
+    // suggests a comparison of the culprit with its parent.
     let home = Home::new();
     repository(&home);
     let more = ["--json", "found.json", "--build", "test -x server"];
@@ -93,15 +93,15 @@ fn the_commit_that_made_a_server_slower_is_found() {
     let commit = git(&home, &["rev-parse", "HEAD~3"]);
     let parent = git(&home, &["rev-parse", "HEAD~4"]);
     let short = &commit[..9];
-    let found = format!("{short} made the server slower: 0.");
-    for part in [&found, &commit, "Change 6", "skipped", " ended before"] {
+    let headline = format!("{short} made the server slower: 0.");
+    for part in [&headline, &commit, "Change 6", "skipped", " ended before"] {
         assert!(
             ended.stdout.contains(part),
             "`{part}` is missing: {ended:#?}"
         );
     }
-    let again = format!("{} {short}", &parent[..9]);
-    assert!(ended.stdout.contains(&again), "{ended:#?}");
+    let pair = format!("{} {short}", &parent[..9]);
+    assert!(ended.stdout.contains(&pair), "{ended:#?}");
     let record = read_json(&home.join("found.json"));
     assert_eq!(record["conclusion"]["kind"], "culprit", "{record:#}");
     assert_eq!(record["conclusion"]["position"], CULPRIT);
@@ -109,10 +109,10 @@ fn the_commit_that_made_a_server_slower_is_found() {
     let printed = home.run_abx(&["report", "found.json"]);
     assert_eq!(printed.stdout, ended.stdout);
     let list = home.run_abx(&["history", "--json", "-", "-q"]).json();
-    let mut listed = list["entries"].as_array().unwrap().iter();
-    let listed = listed.find(|entry| entry["kind"] == "bisect").unwrap();
-    assert_eq!(listed["comparisons"][0]["subject"], short);
-    let id = listed["id"].as_str().unwrap();
+    let mut entries = list["entries"].as_array().unwrap().iter();
+    let entry = entries.find(|entry| entry["kind"] == "bisect").unwrap();
+    assert_eq!(entry["comparisons"][0]["subject"], short);
+    let id = entry["id"].as_str().unwrap();
     assert!(
         ended.stderr.contains(&format!("Record: {id}")),
         "{ended:#?}"
@@ -120,17 +120,17 @@ fn the_commit_that_made_a_server_slower_is_found() {
     let by_id = home.run_abx(&["report", id, "--html", "found.html"]);
     assert_eq!(by_id.stdout, ended.stdout);
     let page = fs::read_to_string(home.join("found.html")).unwrap();
-    assert!(page.contains(&found), "{page}");
-    let comparison = record["ends"]["record"].as_str().unwrap();
-    let comparison = home.run_abx(&["report", comparison]);
+    assert!(page.contains(&headline), "{page}");
+    let id_of_ends = record["ends"]["record"].as_str().unwrap();
+    let comparison = home.run_abx(&["report", id_of_ends]);
     assert!(comparison.stdout.contains("slower"), "{comparison:#?}");
 }
 
 #[test]
 fn the_cause_of_a_change_is_printed_below_it() {
-    // Method: one commit between the ends, which works for longer, sampled; the report compares a
-    // build of it with one of its parent, also when it is printed again. On a machine that does not
-    // permit sampling, abx has to report that before anything is compared.
+    // Method: a search with `--why` over a single commit, which makes the server work longer. The
+    // report compares a build of the commit with one of its parent, and prints the same from the
+    // record. A machine may not permit sampling: abx reports that before it compares anything.
     let home = Home::new();
     repository(&home);
     let ended = home.run_abx(&words("HEAD~4", "HEAD~3", &["--why"]));
@@ -157,8 +157,8 @@ fn the_cause_of_a_change_is_printed_below_it() {
 
 #[test]
 fn an_interrupted_search_continues() {
-    // Method: Ctrl-C after the first commit that was decided, and the same command again; it does
-    // not compare the ends again, and finds the commit.
+    // Method: Ctrl-C after the first decided commit, then the same command again. It does not
+    // compare the ends again, and finds the culprit.
     let home = Home::new();
     repository(&home);
     let more = ["--json", "found.json"];
@@ -169,17 +169,17 @@ fn an_interrupted_search_continues() {
         stderr.contains("is like GOOD").then_some(())
     });
     running.signal(Signal::Int);
-    let stopped: Ended = running.wait();
+    let stopped = running.wait();
     stopped.expect(130, &[]);
     assert!(stopped.stdout.contains("Unfinished"), "{stopped:#?}");
-    assert_eq!(position(&home), Value::Null);
+    assert_eq!(conclusion(&home), Value::Null);
     let before = read_json(&home.join("found.json"));
     let ended = home.run_abx(&words);
     ended.expect(
         0,
         &["Continuing a search that was interrupted after 1 commit"],
     );
-    assert_eq!(position(&home)["position"], CULPRIT);
+    assert_eq!(conclusion(&home)["position"], CULPRIT);
     let after = read_json(&home.join("found.json"));
     assert_eq!(before["ends"], after["ends"]);
     assert_eq!(before["trials"][0], after["trials"][0]);
@@ -187,7 +187,7 @@ fn an_interrupted_search_continues() {
 
 #[test]
 fn equal_ends_end_the_search() {
-    // Method: two commits that serve alike, and a change that would have to be large.
+    // Method: two commits whose servers are equally fast, and a search for a large change.
     let home = Home::new();
     repository(&home);
     let more = ["--by", "50%", "--budget", "60s"];
@@ -207,8 +207,8 @@ fn equal_ends_end_the_search() {
 
 #[test]
 fn impossible_searches_are_refused() {
-    // Method: a metric that needs a rate, several loads, a running server, ends that are the same
-    // or in the wrong order, an end that is skipped, and one that does not start.
+    // Method: a metric that needs a rate, several loads, a relative rate, a running server, equal
+    // ends, ends in the wrong order, an end that is skipped, and one that does not start.
     let home = Home::new();
     repository(&home);
     let table: [(&[&str], &str); 8] = [

@@ -1,5 +1,5 @@
-//! The catalog: the studies that the program carries are listed, shown, checked
-//! and conducted, and no subject is left out in silence.
+//! The built-in studies: abx lists, shows, checks and runs them, and reports every subject that it
+//! skips.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::catalog::cassandra::CLIENTS;
 use crate::support::{ABX, Ended, Home, assert_honest, findings, slices};
 
-/// The studies of this repository.
-fn names() -> Vec<String> {
+/// The names of the studies in this repository.
+fn study_names() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
     let entries = fs::read_dir(folder).unwrap().flatten();
     let mut names: Vec<String> = entries
@@ -24,19 +24,17 @@ fn names() -> Vec<String> {
 
 #[test]
 fn every_study_is_listed_and_shown() {
-    // Method: the folders of this repository against those that the program carries, without any of
-    // them at hand.
+    // Method: the list that abx prints in an empty folder equals the studies of this repository.
     let home = Home::new();
-    let listed = home.run_abx(&["study", "list"]);
-    listed.expect(0, &[]);
+    let ended = home.run_abx(&["study", "list"]);
+    ended.expect(0, &[]);
     let first = |line: &str| line.split_whitespace().next().unwrap().to_owned();
-    let listed: Vec<String> = listed.stdout.lines().map(first).collect();
-    assert_eq!(listed, names());
+    let listed: Vec<String> = ended.stdout.lines().map(first).collect();
+    assert_eq!(listed, study_names());
     for name in &listed {
         let shown = home.run_abx(&["study", "show", name]);
         shown.expect(0, &[]);
-        let texts = ["# ", "Subjects:", "Loads:", "the packages "];
-        for part in texts {
+        for part in ["# ", "Subjects:", "Loads:", "the packages "] {
             assert!(shown.stdout.contains(part), "{part}: {shown:?}");
         }
     }
@@ -53,7 +51,8 @@ fn every_study_is_listed_and_shown() {
 
 #[test]
 fn an_unknown_study_is_refused_by_name() {
-    // Method: an unknown study, subject and load, two studies, and a load of one's own.
+    // Method: an unknown study, subject and load, one subject alone, a flag for the load, and two
+    // studies.
     let home = Home::new();
     let cases: &[(&[&str], &[&str])] = &[
         (
@@ -96,8 +95,8 @@ fn an_unknown_study_is_refused_by_name() {
 
 #[test]
 fn a_study_of_the_catalog_can_be_compared_by_its_name() {
-    // Method: a name as it is, which gets as far as flags that a study file
-    // refuses; nearly one, two words, and a folder of that name, which goes first.
+    // Method: an exact name, which shows by a flag that study files refuse; a misspelt name; two
+    // names; and a folder of the same name, which takes precedence.
     let home = Home::new();
     for (words, texts) in [
         (
@@ -122,7 +121,7 @@ fn a_study_of_the_catalog_can_be_compared_by_its_name() {
     assert!(!home.join("state/abx").exists(), "a record of nothing");
 }
 
-/// Subjects that are ready, missing, broken in three ways, and skipped.
+/// A study with subjects that are ready, missing, broken in three ways, and skipped.
 fn mixed() -> String {
     let serve = r#"command = ["{abx}", "serve", "--port", "{port}""#;
     let subject = |name: &str, rest: &str| format!("[[subject]]\nname = \"{name}\"\n{rest}\n");
@@ -150,8 +149,8 @@ fn mixed() -> String {
 
 #[test]
 fn a_check_reports_the_status_of_each_subject() {
-    // Method: one subject of each kind in a folder of the test's own; the table, the
-    // document and the exit code, and nothing left running.
+    // Method: a study with a subject of each kind; the summary, the JSON document and the exit
+    // code, and no process keeps running.
     let home = Home::new();
     let folder = home.join("mixed");
     fs::create_dir(&folder).unwrap();
@@ -164,11 +163,6 @@ fn a_check_reports_the_status_of_each_subject() {
         (&record["schema"], &record["kind"]),
         (&"abx.output/1".into(), &"check".into())
     );
-    let message = |subject: &Value| {
-        let text = |key: &str| subject[key].as_str().unwrap_or_default().to_owned();
-        assert_eq!(text("study"), "mixed");
-        (text("subject"), text("status"), text("why"))
-    };
     let subjects = record["subjects"].as_array().unwrap();
     let expected = [
         ("good", "ready", ""),
@@ -180,9 +174,10 @@ fn a_check_reports_the_status_of_each_subject() {
     ];
     assert_eq!(subjects.len(), expected.len(), "{record}");
     for (subject, (name, status, why)) in subjects.iter().zip(expected) {
-        let parts = message(subject);
-        assert_eq!((parts.0.as_str(), parts.1.as_str()), (name, status));
-        assert!(parts.2.contains(why), "{parts:?}");
+        let text = |key: &str| subject[key].as_str().unwrap_or_default();
+        assert_eq!(text("study"), "mixed");
+        assert_eq!((text("subject"), text("status")), (name, status));
+        assert!(text("why").contains(why), "{subject}");
         let is_ready = status == "ready";
         assert_eq!(subject["ready_s"].is_number(), is_ready, "{subject}");
         assert_eq!(subject["rss_bytes"].is_number(), is_ready, "{subject}");
@@ -192,9 +187,9 @@ fn a_check_reports_the_status_of_each_subject() {
 
 #[test]
 fn an_installation_starts_nothing_and_a_check_follows_it() {
-    // Method: a study of a server that is built and one that has to be brought, named by
-    // its folder without a slash: checked before, installed, checked; and the same in one
-    // step with a fresh cache. The server leaves a trace when it is started.
+    // Method: a study of a server that is built and of one that you have to provide, named by its
+    // folder without a slash. It is checked, installed, and checked again; then both in one step
+    // with an empty cache. The server leaves a file when it starts.
     let home = Home::new();
     fs::create_dir(home.join("mine")).unwrap();
     let build = r#"from.build.command = ["sh", "-c", "echo page >{build}/index.html"]"#;
@@ -244,35 +239,34 @@ fn an_installation_starts_nothing_and_a_check_follows_it() {
         .expect(2, &["no built-in study `mein`"]);
 }
 
-/// The event servers, with those that have to be built installed on the way; run once.
+/// Runs the tiny form of a study and installs what its subjects need.
+pub fn run_installed(study: &str, flags: &[&str]) -> Ended {
+    let words = ["study", "run", study, "--tiny", "--install", "--json", "-"];
+    Home::new().run_with_cache(&[&words[..], flags].concat())
+}
+
+/// Event servers, some of which are built first. All tests share this run.
 static EVENT_SERVERS: LazyLock<Ended> = LazyLock::new(|| {
-    let words = ["study", "run", "event-servers", "--tiny", "--install"];
-    let some = "libevent-1,libevent-2,php-extension,cached,shortfin";
-    Home::new().run_with_cache(&[&words[..], &["--subjects", some, "--json", "-"]].concat())
+    let subjects = "libevent-1,libevent-2,php-extension,cached,shortfin";
+    run_installed("event-servers", &["--subjects", subjects])
 });
 
-/// The WebSocket servers, with those of npm and pypi; run once.
-pub static WEBSOCKET: LazyLock<Ended> = LazyLock::new(|| {
-    let words = ["study", "run", "websocket", "--tiny", "--install"];
-    Home::new().run_with_cache(&[&words[..], &["--json", "-"]].concat())
-});
+/// The WebSocket servers, including those from npm and pypi. All tests share this run.
+pub static WEBSOCKET: LazyLock<Ended> = LazyLock::new(|| run_installed("websocket", &[]));
 
-/// Two of the application servers, of which one is built and one has a library from npm;
-/// run once.
+/// An application server that is built, and one with a library from npm. All tests share this run.
 static APP_SERVER: LazyLock<Ended> = LazyLock::new(|| {
-    let words = ["study", "run", "app-server", "--tiny", "--install"];
-    let some = "qt-thread,node-cluster";
-    Home::new().run_with_cache(&[&words[..], &["--subjects", some, "--json", "-"]].concat())
+    let subjects = "qt-thread,node-cluster";
+    run_installed("app-server", &["--subjects", subjects])
 });
 
-/// Many servers' Hello World, of which one is in no registry; run once. Left out are one
-/// that is too large for every machine that runs tests, and one that differs from
-/// another by a word and has ten thousand threads too.
+/// Many servers of Hello World, of which one is in no registry. All tests share this run. It leaves
+/// out a server that is too large for some machines that run tests, and one with ten thousand
+/// threads that hardly differs from another.
 static HTTP_SERVERS: LazyLock<Ended> = LazyLock::new(|| {
-    let words = ["study", "run", "http-servers", "--tiny", "--install"];
-    let some = "node,node-cluster,node-json,express,express-cluster,nginx,apache-event,\
-                apache-prefork,aspnet,beast,proxygen";
-    Home::new().run_with_cache(&[&words[..], &["--subjects", some, "--json", "-"]].concat())
+    let subjects = "node,node-cluster,node-json,express,express-cluster,nginx,apache-event,\
+                    apache-prefork,aspnet,beast,proxygen";
+    run_installed("http-servers", &["--subjects", subjects])
 });
 
 #[test]
@@ -281,8 +275,8 @@ fn built_subjects_are_measured_and_missing_ones_are_named() {
     let ended = &*EVENT_SERVERS;
     let record = ended.json();
     ended.expect_measured(&record);
-    is_measured(&record, &["kept-c50", "fresh-c50", "times", "original"]);
-    // Never in silence: before, in the record, and as a finding.
+    assert_measured(&record, &["kept-c50", "fresh-c50", "times", "original"]);
+    // A message, the record and a finding name the skipped subject.
     assert_eq!(record["skipped"][0]["name"], "shortfin");
     assert_eq!(findings(&record, "skipped").len(), 1);
     ended.expect(
@@ -297,17 +291,17 @@ fn the_study_of_application_servers_runs() {
     let record = APP_SERVER.json();
     APP_SERVER.expect_measured(&record);
     let loads = ["original", "fresh-c50", "kept-c50", "idle"];
-    is_measured(&record, &loads);
+    assert_measured(&record, &loads);
     assert!(findings(&record, "unequal_responses").is_empty());
 }
 
 #[test]
 fn the_study_of_many_servers_runs() {
-    // Method: the tiny form over a subject of each kind; every response is correct, and the bodies
-    // that differ are named where they do, in the load of the original.
+    // Method: the tiny form over a subject of each kind. Every response is correct, and bodies
+    // differ, which is reported, only in the load of the original.
     let record = HTTP_SERVERS.json();
     HTTP_SERVERS.expect_measured(&record);
-    is_measured(&record, &["kept-c100", "post", "original"]);
+    assert_measured(&record, &["kept-c100", "post", "original"]);
     assert_eq!(record["skipped"][0]["name"], "proxygen");
     let differ = findings(&record, "unequal_responses");
     assert!(!differ.is_empty());
@@ -318,17 +312,17 @@ fn the_study_of_many_servers_runs() {
 
 #[test]
 fn every_packaged_subject_starts_and_responds_correctly() {
-    // Method: npm and pypi packages are installed by a run, and the rest is built by others; then
-    // all of the catalog is checked. Only subjects that no registry has are skipped, and only
-    // subjects that are too large for them may be missing.
+    // Method: runs install the packages of npm and pypi and build the other subjects; then every
+    // built-in study is checked. Only subjects that no registry has may be skipped, and only
+    // subjects that are too large for test machines may be missing.
     let record = WEBSOCKET.json();
     WEBSOCKET.expect_measured(&record);
-    is_measured(&record, &["echo-b5", "held", "room"]);
+    assert_measured(&record, &["echo-b5", "held", "room"]);
     EVENT_SERVERS.expect_measured(&EVENT_SERVERS.json());
     APP_SERVER.expect_measured(&APP_SERVER.json());
     HTTP_SERVERS.expect_measured(&HTTP_SERVERS.json());
     CLIENTS.expect_measured(&CLIENTS.json());
-    let brought = [
+    let unregistered = [
         "shortfin",
         "lighttpd-1.5",
         "treefrog-thread",
@@ -344,27 +338,27 @@ fn every_packaged_subject_starts_and_responds_correctly() {
     ];
     let ended = Home::new().run_with_cache(&["study", "check", "--json", "-", "--quiet"]);
     ended.expect(0, &[]);
-    for value in ended.json()["subjects"].as_array().unwrap() {
-        let subject = value["subject"].as_str().unwrap();
+    for checked in ended.json()["subjects"].as_array().unwrap() {
+        let subject = checked["subject"].as_str().unwrap();
         let too_large = ["aspnet-fastcgi", "python-compiled", "python-pure"];
-        let is_too_large = too_large.contains(&subject) || value["study"] == "cassandra5-clients";
-        let is_right = match value["status"].as_str().unwrap() {
+        let is_too_large = too_large.contains(&subject) || checked["study"] == "cassandra5-clients";
+        let is_expected = match checked["status"].as_str().unwrap() {
             "ready" => true,
-            "skipped" => brought.contains(&subject),
+            "skipped" => unregistered.contains(&subject),
             "missing" => is_too_large,
             _ => false,
         };
-        assert!(is_right, "{value}");
+        assert!(is_expected, "{checked}");
     }
 }
 
 #[test]
 fn the_study_of_files_runs() {
     // Method: the tiny form over a subject of each kind; every response is correct.
-    let some = "lighttpd-epoll-writev,nginx-read-aio,apache-sendfile,abx-read";
+    let subjects = "lighttpd-epoll-writev,nginx-read-aio,apache-sendfile,abx-read";
     conduct(
         "static-files",
-        some,
+        subjects,
         &["small-c10", "medium", "large-c10", "cold"],
     );
 }
@@ -377,8 +371,8 @@ fn the_study_of_fastcgi_runs() {
 
 #[test]
 fn the_study_of_worker_faults_runs() {
-    // Method: as with files, over those of the first question; each fault was done to each, except
-    // to a subject without a supervisor.
+    // Method: as with files, over the subjects of the first question. Each fault was injected into
+    // each subject, except the fault of a supervisor into the subject that has none.
     let record = conduct("worker-faults", "inside,outside", &["steady"]);
     let faults = record["blocks"][0]["faults"].as_array().unwrap();
     assert_eq!(faults.len(), 2 * 5 - 1);
@@ -398,45 +392,41 @@ fn the_study_of_idle_connections_runs() {
 
 #[test]
 fn the_study_of_tls_runs() {
-    // Method: as with files; with each the version and the protocol were agreed on that it is
-    // there for.
-    let some = "nginx-http,nginx-tls13,nginx-h2,lighttpd-tls12,lighttpd-rsa,lighttpd-h2";
+    // Method: as with files. Each subject negotiated the version and the protocol that its name
+    // states.
+    let subjects = "nginx-http,nginx-tls13,nginx-h2,lighttpd-tls12,lighttpd-rsa,lighttpd-h2";
     let record = conduct(
         "tls",
-        some,
+        subjects,
         &["handshakes", "resumed", "small", "few", "bulk"],
     );
-    let agreed = |subject: &str| {
-        let response = &record["loads"][0]["answers"][subject][0];
-        response["tls"]["version"].as_str().map(str::to_owned)
-    };
-    assert_eq!(agreed("nginx-http"), None);
+    let tls = |subject: &str| &record["loads"][0]["answers"][subject][0]["tls"];
+    assert_eq!(tls("nginx-http")["version"].as_str(), None);
     for (subject, protocol) in [
         ("nginx-tls13", Value::Null),
         ("nginx-h2", "h2".into()),
         ("lighttpd-h2", "h2".into()),
     ] {
-        let response = &record["loads"][0]["answers"][subject][0];
-        assert_eq!(response["tls"]["protocol"], protocol, "{subject}");
+        assert_eq!(tls(subject)["protocol"], protocol, "{subject}");
     }
     for (subject, version) in [
         ("nginx-tls13", "TLSv1.3"),
         ("lighttpd-tls12", "TLSv1.2"),
         ("lighttpd-rsa", "TLSv1.3"),
     ] {
-        assert_eq!(agreed(subject).as_deref(), Some(version), "{subject}");
+        assert_eq!(tls(subject)["version"], version, "{subject}");
     }
 }
 
 /// Runs the tiny form of a study with these subjects, and expects these loads.
-fn conduct(name: &str, subjects: &str, rows: &[&str]) -> Value {
+fn conduct(name: &str, subjects: &str, loads: &[&str]) -> Value {
     let home = Home::new();
     let words = ["study", "run", name, "--tiny", "--json", "-"];
     let ended = home.run_abx(&[&words[..], &["--subjects", subjects]].concat());
     let record = ended.json();
     ended.expect_measured(&record);
-    is_measured(&record, rows);
-    // The baseline of the study is not always among them.
+    assert_measured(&record, loads);
+    // The study's own baseline is not always among these subjects.
     assert_eq!(
         record["settings"]["baseline"],
         subjects.split(',').next().unwrap()
@@ -444,14 +434,14 @@ fn conduct(name: &str, subjects: &str, rows: &[&str]) -> Value {
     record
 }
 
-/// Every load was offered, and every attempt has its outcome; none was wrong.
-pub fn is_measured(record: &Value, rows: &[&str]) {
+/// Asserts that a record has these loads, and that every attempt of every subject has one outcome.
+pub fn assert_measured(record: &Value, expected: &[&str]) {
     let loads = record["loads"].as_array().unwrap().iter();
     let loads: Vec<&str> = loads.map(|load| load["name"].as_str().unwrap()).collect();
-    assert_eq!(loads, rows);
+    assert_eq!(loads, expected);
     for subject in record["subjects"].as_array().unwrap() {
-        let values = slices(record, subject["name"].as_str().unwrap());
-        assert!(!values.is_empty(), "{ABX} measured nothing of {subject}");
-        values.iter().for_each(assert_honest);
+        let slices = slices(record, subject["name"].as_str().unwrap());
+        assert!(!slices.is_empty(), "{ABX} measured nothing of {subject}");
+        slices.iter().for_each(assert_honest);
     }
 }

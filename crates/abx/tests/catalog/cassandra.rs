@@ -12,14 +12,13 @@ use abx_sys::ports::{FreePort, candidates, free_port};
 use abx_sys::process::Signal;
 use serde_json::Value;
 
-use crate::catalog::built_in::is_measured;
+use crate::catalog::built_in::{assert_measured, run_installed};
 use crate::support::{Ended, Home, cache, findings, wait_for};
 
-/// A client of each build, and one that no registry has; run once.
+/// A client of each build, and one that no registry has. All tests share this run.
 pub static CLIENTS: LazyLock<Ended> = LazyLock::new(|| {
-    let words = ["study", "run", "cassandra-clients", "--tiny", "--install"];
-    let some = "thrift,kassandra,apcu,fpm-thrift,no-database,phpcassa";
-    Home::new().run_with_cache(&[&words[..], &["--subjects", some, "--json", "-"]].concat())
+    let subjects = "thrift,kassandra,apcu,fpm-thrift,no-database,phpcassa";
+    run_installed("cassandra-clients", &["--subjects", subjects])
 });
 
 fn study(path: &str) -> PathBuf {
@@ -29,26 +28,28 @@ fn study(path: &str) -> PathBuf {
 
 #[test]
 fn the_study_of_database_clients_runs() {
-    // Method: the tiny form. Each page is the same, whichever client has the row from where, and
-    // shows where its time went; and the database did work for them.
+    // Method: the tiny form. All clients produce the same page and report where their time went,
+    // and the database used CPU time.
     let ended = &*CLIENTS;
     let record = ended.json();
     ended.expect_measured(&record);
-    is_measured(&record, &["original", "super", "wide"]);
+    assert_measured(&record, &["original", "super", "wide"]);
     assert!(findings(&record, "unequal_responses").is_empty());
     assert_eq!(record["skipped"][0]["name"], "phpcassa");
-    let values = record["conclusions"]["server_times"].as_array().unwrap();
-    let message = values.iter().filter(|value| value["load"] == "original");
-    let statement = message.filter(|value| value["subject"] == "kassandra");
-    let values: Vec<&Value> = statement.map(|value| &value["name"]).collect();
-    assert_eq!(values, ["connect", "get_row", "render"]);
+    let times = record["conclusions"]["server_times"].as_array().unwrap();
+    let names: Vec<&Value> = times
+        .iter()
+        .filter(|time| time["load"] == "original" && time["subject"] == "kassandra")
+        .map(|time| &time["name"])
+        .collect();
+    assert_eq!(names, ["connect", "get_row", "render"]);
     let node = &record["blocks"][0]["services"]["cassandra"];
     assert!(node["cpu_s"].as_f64().unwrap() > 0.0, "{node}");
 }
 
 #[test]
 fn a_node_that_cannot_run_here_reports_a_remedy() {
-    // Method: programs of ours before those by which the script finds Java and the size of memory.
+    // Method: on PATH, fakes precede the programs by which the script finds Java and free memory.
     for (java, megabytes, message) in [
         (
             "21.0.2",
@@ -92,8 +93,8 @@ fn a_node_that_cannot_run_here_reports_a_remedy() {
 
 #[test]
 fn a_stop_leaves_nothing_of_a_node() {
-    // Method: SIGINT as soon as the node's own process is there, which is long before it is ready,
-    // and once a page that queries it is served.
+    // Method: SIGINT as soon as the node's process exists, which is long before it is ready; and
+    // once a server of pages that query it runs.
     CLIENTS.expect_measured(&CLIENTS.json());
     for program in ["CassandraDaemon", "apache2 -D"] {
         let home = Home::new();
@@ -111,19 +112,19 @@ fn a_stop_leaves_nothing_of_a_node() {
 
 #[test]
 fn the_native_client_reports_errors_and_reconnects_to_a_restarted_node() {
-    // Method: the extension's own tests over a node, in whose place another one comes when they
-    // request it; every line of theirs reports that something holds.
+    // Method: the extension's own tests against a node, which is replaced when they request it.
+    // Every line that they print reports a check that passed.
     CLIENTS.expect_measured(&CLIENTS.json());
     let build = build();
     let version = Version::with_thrift(&build);
     let extension = build.join("modules/kassandra.so");
-    hold("kassandra", &extension, &version, 20_000);
+    run_extension_tests("kassandra", &extension, &version, 20_000);
 }
 
 #[test]
 #[ignore = "needs an extension that takes minutes to build, and Cassandra 5.0: make cql"]
 fn the_native_client_over_cql_reports_errors_in_both_versions() {
-    // Method: as above, over a node of each version.
+    // Method: as above, against a node of each version.
     CLIENTS.expect_measured(&CLIENTS.json());
     let home = Home::new();
     let mut install = home.abx(&["study", "install", "cassandra5-clients"]);
@@ -134,12 +135,12 @@ fn the_native_client_over_cql_reports_errors_in_both_versions() {
     assert!(extension.exists(), "it is built by: make cql");
     let build = build();
     for version in [Version::with_thrift(&build), Version::with_cql()] {
-        hold("cql", &extension, &version, 100_000);
+        run_extension_tests("cql", &extension, &version, 100_000);
     }
 }
 
-/// Runs the tests of an extension of this name.
-fn hold(name: &str, extension: &Path, version: &Version, calls: u32) {
+/// Runs the tests of the extension of this name.
+fn run_extension_tests(name: &str, extension: &Path, version: &Version, calls: u32) {
     let home = Home::new();
     let mut node = Node::start(&home, version);
     let mut command = Command::new("php");
@@ -152,58 +153,59 @@ fn hold(name: &str, extension: &Path, version: &Version, calls: u32) {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut response = tests.stdin.take().unwrap();
-    let mut texts = Vec::new();
+    let mut stdin = tests.stdin.take().unwrap();
+    let mut lines = Vec::new();
     for line in BufReader::new(tests.stdout.take().unwrap()).lines() {
         let line = line.unwrap();
         if line == "restart" {
             node.restart();
-            writeln!(response, "done").unwrap();
+            writeln!(stdin, "done").unwrap();
         }
-        texts.push(line);
+        lines.push(line);
     }
-    assert!(tests.wait().unwrap().success(), "{texts:#?}");
-    assert_eq!(texts.last().unwrap(), "done", "{texts:#?}");
-    let held = texts.iter().filter(|line| line.starts_with("ok: ")).count();
-    assert_eq!(held, texts.len() - 2, "{texts:#?}");
+    assert!(tests.wait().unwrap().success(), "{lines:#?}");
+    assert_eq!(lines.last().unwrap(), "done", "{lines:#?}");
+    let passed = lines.iter().filter(|line| line.starts_with("ok: ")).count();
+    assert_eq!(passed, lines.len() - 2, "{lines:#?}");
     drop(node);
     home.wait_until_empty();
 }
 
-/// Where the study's extension was built from the sources that are here.
+/// The cached build of the study's extension from the present sources.
 fn build() -> PathBuf {
     let sources = fs::read_dir(study("clients/kassandra")).unwrap().flatten();
     let mut sources: Vec<PathBuf> = sources.map(|file| file.path()).collect();
     sources.push(study("clients/cassandra.thrift"));
-    let is_made_of = |folder: &Path, source: &PathBuf| {
+    let has_copy = |folder: &Path, source: &PathBuf| {
         let copy = fs::read(folder.join(source.file_name().unwrap()));
         copy.is_ok_and(|copy| copy == fs::read(source).unwrap())
     };
     cached(|folder| {
         let is_built = folder.join("modules/kassandra.so").exists();
-        is_built && sources.iter().all(|source| is_made_of(folder, source))
+        is_built && sources.iter().all(|source| has_copy(folder, source))
     })
 }
 
-/// The folder of the cache of which this holds.
-fn cached(is_meant: impl Fn(&Path) -> bool) -> PathBuf {
+/// The cached folder that this predicate accepts.
+fn cached(accepts: impl Fn(&Path) -> bool) -> PathBuf {
     let mut folders = fs::read_dir(cache().join("abx")).unwrap().flatten();
-    let dir_entry = folders.find(|folder| is_meant(&folder.path()));
-    dir_entry.expect("the study was run").path()
+    let folder = folders.find(|folder| accepts(&folder.path()));
+    folder.expect("the study was run").path()
 }
 
-/// The parts of nodes of a version.
+/// A version of Cassandra, with the files that its nodes need.
 struct Version {
     /// The folder of its study.
     folder: PathBuf,
     jars: PathBuf,
-    /// The program that fills a node, and its environment next to the node's port.
+    /// The interpreter and the script that fill a node.
     seed: [PathBuf; 2],
+    /// The build with the client by which `seed` fills a node, if it needs one.
     build: Option<PathBuf>,
 }
 
 impl Version {
-    /// 3.11; the interpreted client is in `build`.
+    /// Cassandra 3.11; the interpreted client is in `build`.
     fn with_thrift(build: &Path) -> Version {
         Version {
             folder: study(""),
@@ -213,7 +215,7 @@ impl Version {
         }
     }
 
-    /// 5.0, when its study is installed.
+    /// Cassandra 5.0, whose study must be installed.
     fn with_cql() -> Version {
         let folder = study("../cassandra5-clients");
         let python = cached(|folder| folder.join("bin/gunicorn").exists());
@@ -226,7 +228,7 @@ impl Version {
     }
 }
 
-/// A node of a study, which abx does not keep.
+/// A node of a study that the test starts and stops without abx.
 struct Node<'a> {
     home: &'a Home,
     version: &'a Version,
@@ -256,13 +258,13 @@ impl Node<'_> {
         node
     }
 
-    /// Its own port, or that for CQL next to it.
+    /// The node's main port, or its extra port for CQL.
     fn port_for(&self, extension: &str) -> u16 {
-        let is_beside = extension == "cql" && self.version.build.is_some();
-        self.ports[if is_beside { 3 } else { 0 }].number()
+        let is_extra = extension == "cql" && self.version.build.is_some();
+        self.ports[if is_extra { 3 } else { 0 }].number()
     }
 
-    /// Kills it, and has a new one in its place, filled as it was.
+    /// Kills the node and starts a new one with the same ports and data.
     fn restart(&mut self) {
         self.stop();
         self.child = start(self.home, self.version, &self.ports, self.starts);
@@ -304,16 +306,16 @@ impl Drop for Node<'_> {
     }
 }
 
-/// A process in a folder of its own, with the study's template filled as abx fills it.
+/// Starts a node in a new folder, with the study's template filled in as abx does.
 fn start(home: &Home, version: &Version, ports: &[FreePort], number: usize) -> Child {
     let folder = home.join(&format!("node-{number}"));
     fs::create_dir(&folder).unwrap();
     let template = version.folder.join("cassandra/cassandra.yaml.in");
     let mut text = fs::read_to_string(template).unwrap();
     text = text.replace("{dir}", &folder.display().to_string());
-    let words = ["{port}", "{port.storage}", "{port.ssl}", "{port.cql}"];
-    for (word, port) in words.iter().zip(ports) {
-        text = text.replace(word, &port.number().to_string());
+    let placeholders = ["{port}", "{port.storage}", "{port.ssl}", "{port.cql}"];
+    for (placeholder, port) in placeholders.iter().zip(ports) {
+        text = text.replace(placeholder, &port.number().to_string());
     }
     fs::write(folder.join("cassandra.yaml"), text).unwrap();
     let mut command = Command::new(version.folder.join("cassandra/start"));

@@ -1,4 +1,4 @@
-//! The studies that abx brings along.
+//! The built-in studies.
 
 pub mod built_in;
 pub mod cassandra;

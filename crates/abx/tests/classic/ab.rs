@@ -11,7 +11,7 @@ use crate::protocols::tls::{HELLO, Nginx};
 use crate::support::{ABX, Ended, Home, Server};
 use peer::AbPeer;
 
-/// Lines whose figures are times, and so other ones in each run.
+/// Parts of lines whose figures are times, which differ between runs.
 const TIMED: [&str; 11] = [
     "Time taken",
     "Requests per second",
@@ -26,7 +26,7 @@ const TIMED: [&str; 11] = [
     "%  ",
 ];
 
-/// The same words for both, in the same folder: the result of the system's ab, and that of abx.
+/// Runs the system's ab and abx with the same arguments in the same folder.
 fn both(home: &Home, words: &[&str]) -> [Ended; 2] {
     let mut system = Command::new("ab");
     home.settle(system.args(words));
@@ -34,8 +34,8 @@ fn both(home: &Home, words: &[&str]) -> [Ended; 2] {
     [system, home.run_abx(&[&["ab"][..], words].concat())]
 }
 
-/// A line with `#` for each figure, where it is a time, and with the place at which that ends
-/// where it stands in a column.
+/// A line with `#` in place of each figure that is a time. In a table, the column in which the
+/// figure ends follows.
 fn masked(line: &str) -> String {
     if !TIMED.iter().any(|word| line.contains(word)) {
         return line.to_owned();
@@ -104,8 +104,8 @@ fn assert_same(home: &Home, words: &[&str]) -> Ended {
 
 #[test]
 fn reports_have_the_lines_of_the_systems_ab() {
-    // Method: both load the same built-in server with the same words. Every line is the same except
-    // for times; those stand in the same columns.
+    // Method: both load the same built-in server with the same arguments. Lines differ only in
+    // times, which end in the same columns.
     let home = Home::new();
     home.write("body", "a=b\n");
     fs::create_dir(home.join("www")).unwrap();
@@ -143,12 +143,13 @@ fn reports_have_the_lines_of_the_systems_ab() {
 
 #[test]
 fn bodies_are_sent_and_counted_as_by_the_systems_ab() {
-    // Method: POST and PUT, to a peer that keeps the requests; both send the same bytes.
+    // Method: bodies, methods and fields, sent to a peer that records the requests. Both send the
+    // same bytes.
     let home = Home::new();
     home.write("body", "a=b\n");
     let peer = AbPeer::start();
     let url = peer.url("/a");
-    let texts: [&[&str]; 6] = [
+    let cases: [&[&str]; 6] = [
         &["-n", "6", "-c", "2", "-p", "body", "-T", "text/x"],
         &["-n", "6", "-k", "-u", "body"],
         &["-n", "6", "-p", "body", "-w"],
@@ -167,11 +168,11 @@ fn bodies_are_sent_and_counted_as_by_the_systems_ab() {
             "User-Agent: me",
         ],
     ];
-    for words in texts {
+    for words in cases {
         peer.forget();
         assert_same(&home, &[words, &[&url]].concat());
         let seen = peer.seen();
-        // Each sends the requested number; the system's may have begun one more.
+        // Each sends the requested number; the system's ab may have begun one more.
         assert!(seen.len() >= 4, "{seen:?}");
         assert!(seen.iter().all(|text| *text == seen[0]), "{seen:#?}");
     }
@@ -195,7 +196,7 @@ fn a_proxy_receives_the_whole_url() {
 
 #[test]
 fn tables_have_the_format_of_the_systems_ab() {
-    // Method: both files of both, their heads, rows and columns.
+    // Method: the heads, rows and columns of both files, by each program.
     let home = Home::new();
     let server = Server::start(&[]);
     let shapes = |[csv, table]: [&str; 2]| {
@@ -203,7 +204,7 @@ fn tables_have_the_format_of_the_systems_ab() {
         let percentages = csv
             .lines()
             .map(|line| line.split(',').next().unwrap().to_owned());
-        let decimals = csv.lines().skip(1).all(|line| {
+        let has_three_decimals = csv.lines().skip(1).all(|line| {
             line.rsplit('.')
                 .next()
                 .is_some_and(|decimals| decimals.len() == 3)
@@ -211,15 +212,14 @@ fn tables_have_the_format_of_the_systems_ab() {
         let table = fs::read_to_string(home.join(table)).unwrap();
         let head = table.lines().next().unwrap().to_owned();
         let rows = table.lines().skip(1);
-        let columns: Vec<usize> = rows.map(|row| row.split('\t').count()).collect();
-        let dates = table.lines().skip(1).map(|row| row.find('\t'));
-        let dates: Vec<Option<usize>> = dates.collect();
+        let columns: Vec<usize> = rows.clone().map(|row| row.split('\t').count()).collect();
+        let date_widths: Vec<Option<usize>> = rows.map(|row| row.find('\t')).collect();
         (
             percentages.collect::<Vec<_>>(),
-            decimals,
+            has_three_decimals,
             head,
             columns,
-            dates,
+            date_widths,
         )
     };
     let words = ["-q", "-n", "200", "-c", "2"];
@@ -229,21 +229,21 @@ fn tables_have_the_format_of_the_systems_ab() {
         .args(["-e", "s.csv", "-g", "s.tsv", &server.url]);
     home.settle(&mut system);
     home.run(&mut system).expect(0, &[]);
-    let texts = [
+    let arguments = [
         &["ab"][..],
         &words[..],
         &["-e", "o.csv", "-g", "o.tsv", &server.url],
     ]
     .concat();
-    home.run_abx(&texts).expect(0, &[]);
+    home.run_abx(&arguments).expect(0, &[]);
     assert_eq!(shapes(["o.csv", "o.tsv"]), shapes(["s.csv", "s.tsv"]));
 }
 
 #[test]
 fn failures_have_the_lines_and_codes_of_the_systems_ab() {
     // Method: a peer that resets every third connection, with -r and without; an address without a
-    // server; one that does not respond. The system's counts three failures for one reset, so
-    // figures differ; each of its lines is there.
+    // server; a server that does not respond. The system's ab counts three failures for one reset,
+    // so figures differ, but the lines are the same.
     let home = Home::new();
     let peer = AbPeer::start();
     let reset = peer.url("/reset");
@@ -256,10 +256,9 @@ fn failures_have_the_lines_and_codes_of_the_systems_ab() {
         home.run(&mut command)
     });
     let lines = |ended: &Ended| -> Vec<String> {
-        let counted = ["Failed", "   (", "Total transferred", "HTML transferred"];
-        let is_counted = |line: &str| counted.iter().any(|word| line.starts_with(word));
+        let counts = ["Failed", "   (", "Total transferred", "HTML transferred"];
         let label = |line: String| {
-            if is_counted(&line) {
+            if counts.iter().any(|count| line.starts_with(count)) {
                 line.split(':').next().unwrap().to_owned()
             } else {
                 line
@@ -308,7 +307,7 @@ fn failures_have_the_lines_and_codes_of_the_systems_ab() {
 
 #[test]
 fn words_that_ab_refuses_are_refused_in_the_same_way() {
-    // Method: the exit code and the first line of both.
+    // Method: the exit code and the first message of both.
     let home = Home::new();
     home.write("body", "");
     for words in [
@@ -321,8 +320,8 @@ fn words_that_ab_refuses_are_refused_in_the_same_way() {
         "-p gone http://127.0.0.1/",
         "-h",
     ] {
-        let list: Vec<&str> = words.split_whitespace().collect();
-        let [system, ended] = both(&home, &list);
+        let arguments: Vec<&str> = words.split_whitespace().collect();
+        let [system, ended] = both(&home, &arguments);
         assert_eq!(
             ended.status.code(),
             system.status.code(),
@@ -343,7 +342,7 @@ fn words_that_ab_refuses_are_refused_in_the_same_way() {
 
 #[test]
 fn output_next_to_the_report_equals_that_of_the_systems_ab() {
-    // Method: the levels of -v, to the report, and the progress of many requests.
+    // Method: the output at each level of -v, and that of -V.
     let home = Home::new();
     let peer = AbPeer::start();
     for path in ["/a", "/404"] {
@@ -352,12 +351,7 @@ fn output_next_to_the_report_equals_that_of_the_systems_ab() {
             assert_same(&home, &["-v", level, "-n", "2", &url]);
         }
     }
-    let [system, ended] = ["ab", ABX].map(|program| {
-        let mut command = Command::new(program);
-        command.args((program == ABX).then_some("ab")).arg("-V");
-        home.settle(&mut command);
-        home.run(&mut command)
-    });
+    let [system, ended] = both(&home, &["-V"]);
     assert_eq!((ended.stdout, ended.stderr), (system.stdout, system.stderr));
 }
 
@@ -371,8 +365,8 @@ fn the_negotiated_tls_is_reported_as_by_the_systems_ab() {
         let url = format!("https://{host}:{port}/");
         let suite = "-f TLS1.2 -Z ECDHE-ECDSA-CHACHA20-POLY1305";
         for words in ["-f TLS1.2", "-f TLS1.3", "-I -k", suite] {
-            let list: Vec<&str> = words.split(' ').chain(["-n", "4", &url]).collect();
-            let [system, ended] = both(&home, &list);
+            let arguments: Vec<&str> = words.split(' ').chain(["-n", "4", &url]).collect();
+            let [system, ended] = both(&home, &arguments);
             if words == suite {
                 assert!(
                     ended
@@ -381,13 +375,14 @@ fn the_negotiated_tls_is_reported_as_by_the_systems_ab() {
                     "{ended:#?}"
                 );
             }
-            assert_eq!(but_choices(&ended), but_choices(&system), "{words} {host}");
+            assert_eq!(comparable(&ended), comparable(&system), "{words} {host}");
         }
     }
 }
 
-/// The lines of a report over TLS. Which cipher and group are best is a matter of opinion.
-fn but_choices(ended: &Ended) -> Vec<String> {
+/// The lines of a report over TLS without the chosen cipher and group, which TLS libraries may
+/// prefer differently.
+fn comparable(ended: &Ended) -> Vec<String> {
     let lines = structure(&ended.stdout).into_iter();
     let agreed = |line: String| match line.split_once(':') {
         Some(("SSL/TLS Protocol", value)) => {
@@ -402,8 +397,8 @@ fn but_choices(ended: &Ended) -> Vec<String> {
 
 #[test]
 fn a_tls_proxy_receives_the_whole_url() {
-    // Method: both with the same words at an nginx that logs the name in a client's handshake and
-    // the request, for a host that has a name and one that has none; then a proxy without TLS.
+    // Method: both with the same arguments through an nginx that logs the server name of the
+    // handshake and the request, for a host name and for an address; then a proxy without TLS.
     let home = Home::new();
     let logged = "$ssl_server_name $request $http_host";
     let nginx = Nginx::logging(&home, "TLSv1.2 TLSv1.3", HELLO, logged);
@@ -411,10 +406,10 @@ fn a_tls_proxy_receives_the_whole_url() {
     for url in ["https://server.test/a", "https://127.0.0.9:9/b"] {
         let [system, ended] = both(&home, &["-n", "3", "-X", &proxy, url]);
         ended.expect(0, &[]);
-        assert_eq!(but_choices(&ended), but_choices(&system), "{url}");
+        assert_eq!(comparable(&ended), comparable(&system), "{url}");
     }
     let mut log = nginx.log(&home);
-    // Each sends three; the system's may have begun one more.
+    // Each sends three requests per URL; the system's ab may have begun one more.
     assert!(log.len() >= 12, "{log:#?}");
     log.dedup();
     assert_eq!(
@@ -433,8 +428,8 @@ fn a_tls_proxy_receives_the_whole_url() {
 
 #[test]
 fn a_time_limit_ends_a_load_and_sets_its_requests() {
-    // Method: one second of requests of 20 ms each, of which 50,000 are never served in it; in
-    // both orders of -n and -t.
+    // Method: one second of requests of 20 ms each, in which the 50,000 that -t implies are never
+    // served; -n and -t in both orders.
     let home = Home::new();
     let server = Server::start(&["--delay", "20ms"]);
     let ended = home.run_abx(&["ab", "-n", "4", "-t", "1", "-c", "2", &server.url]);
@@ -457,14 +452,14 @@ fn a_time_limit_ends_a_load_and_sets_its_requests() {
 
 #[test]
 fn wrappers_can_read_the_report() {
-    // Method: expressions as scripts around ab have them, over the system's report and over that of
-    // a link named ab; and abx's own audit of that.
+    // Method: the expressions of scripts that wrap ab, over the report of the system's ab and over
+    // that of a link to abx named ab; then `abx audit` of the latter.
     let home = Home::new();
     let server = Server::start(&["--fail", "50"]);
     fs::create_dir(home.join("bin")).unwrap();
     symlink(ABX, home.join("bin/ab")).unwrap();
-    let links = [PathBuf::from("ab"), home.join("bin/ab")];
-    for (program, file) in links.iter().zip(["system.txt", "report.txt"]) {
+    let programs = [PathBuf::from("ab"), home.join("bin/ab")];
+    for (program, file) in programs.iter().zip(["system.txt", "report.txt"]) {
         let mut command = Command::new(program);
         command.args(["-n", "100", "-c", "2", "-k", &server.url]);
         home.settle(&mut command);
@@ -482,7 +477,7 @@ fn wrappers_can_read_the_report() {
     assert!(!text.contains("contradiction"), "{audit}");
 }
 
-/// Scripts around a tool find their figures in all these reports.
+/// Asserts that scripts that wrap a tool find their figures in all these reports.
 pub(super) fn assert_read_by_wrappers(home: &Home, tool: &str, reports: &[&str]) {
     home.write("wrappers.py", include_str!("../peers/wrappers.py"));
     let mut python = Command::new("python3");

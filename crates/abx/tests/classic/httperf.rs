@@ -13,7 +13,7 @@ use abx_sys::process::Signal;
 use crate::classic::ab::assert_read_by_wrappers;
 use crate::support::{ABX, Ended, Home, Server};
 
-/// The beginning of a line that must be the same to the last character: no time is in it.
+/// Prefixes of lines that contain no time and must be identical.
 const EXACT: [&str; 12] = [
     "httperf --",
     "Connection length",
@@ -29,8 +29,8 @@ const EXACT: [&str; 12] = [
     "RS",
 ];
 
-/// A line with N for each number, unless it must be the same as it is. Of all counts in the
-/// first line of the report only the time is masked.
+/// A line with N in place of each number, unless it must be identical. The report's first line
+/// keeps all counts and loses the time.
 fn masked(line: &str) -> String {
     if let Some((counts, _)) = line.split_once(" test-duration ") {
         return counts.to_owned();
@@ -65,36 +65,36 @@ pub(super) fn shape(report: &str) -> Vec<String> {
     report.lines().map(masked).collect()
 }
 
-/// The output of the system's httperf and of abx for the same words.
+/// Runs the system's httperf and abx with the same arguments.
 pub(super) fn both(home: &Home, words: &[&str]) -> (Ended, Ended) {
-    let foreign = Command::new("httperf")
+    let system = Command::new("httperf")
         .args(words)
         .stdin(Stdio::null())
         .output()
         .expect("httperf is missing: run scripts/install-test-servers");
-    let foreign = Ended {
-        status: foreign.status,
-        stdout: String::from_utf8_lossy(&foreign.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&foreign.stderr).into_owned(),
+    let system = Ended {
+        status: system.status,
+        stdout: String::from_utf8_lossy(&system.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&system.stderr).into_owned(),
     };
     let ended = home.run_abx(&[&["httperf"], words].concat());
-    (foreign, ended)
+    (system, ended)
 }
 
 #[track_caller]
 pub(super) fn assert_alike(home: &Home, words: &[&str]) -> Ended {
-    let (foreign, ended) = both(home, words);
-    assert_eq!(shape(&ended.stdout), shape(&foreign.stdout), "{words:?}");
-    assert_eq!(ended.status.code(), foreign.status.code(), "{words:?}");
+    let (system, ended) = both(home, words);
+    assert_eq!(shape(&ended.stdout), shape(&system.stdout), "{words:?}");
+    assert_eq!(ended.status.code(), system.status.code(), "{words:?}");
     ended
 }
 
-/// A server of the test's own that gives one response to each request, and then treats the
-/// connection as configured.
+/// A server that sends the same response to each request, and closes the connection after the
+/// first if so configured.
 pub(super) struct Responding {
     pub(super) port: String,
     is_over: Arc<AtomicBool>,
-    /// How connections ended that the client was to end: orderly, or with an error.
+    /// How each connection ended: orderly, or with an error.
     pub(super) ends: Arc<Mutex<Vec<std::io::Result<()>>>>,
     acceptor: Option<JoinHandle<()>>,
 }
@@ -112,7 +112,7 @@ impl Responding {
                 if over.load(Ordering::SeqCst) {
                     return;
                 }
-                // One at a time: so do the loads here.
+                // One connection at a time, as the loads here open them.
                 let end = stream.and_then(|stream| serve(stream, response, closes));
                 results.lock().unwrap().push(end);
             }
@@ -129,11 +129,11 @@ impl Responding {
 /// Responds until the client leaves.
 fn serve(mut stream: TcpStream, response: &str, closes: bool) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut asked = Vec::new();
+    let mut received = Vec::new();
     let mut buffer = [0; 4096];
     loop {
-        while let Some(end) = asked.windows(4).position(|four| four == b"\r\n\r\n") {
-            asked.drain(..end + 4);
+        while let Some(end) = received.windows(4).position(|four| four == b"\r\n\r\n") {
+            received.drain(..end + 4);
             stream.write_all(response.as_bytes())?;
             if closes {
                 return stream.shutdown(Shutdown::Both);
@@ -141,7 +141,7 @@ fn serve(mut stream: TcpStream, response: &str, closes: bool) -> std::io::Result
         }
         match stream.read(&mut buffer)? {
             0 => return Ok(()),
-            count => asked.extend_from_slice(&buffer[..count]),
+            count => received.extend_from_slice(&buffer[..count]),
         }
     }
 }
@@ -159,8 +159,8 @@ impl Drop for Responding {
 
 #[test]
 fn reports_equal_those_of_httperf_line_by_line() {
-    // Method: the system's httperf and abx with the same words on the same server. Lines are the
-    // same except for times and rates; counts and bytes are the same.
+    // Method: the system's httperf and abx with the same arguments on the same server. Lines differ
+    // only in times and rates; counts and bytes are the same.
     let home = Home::new();
     let server = Server::start(&[]);
     let to = ["--server", "127.0.0.1", "--port", server.port()];
@@ -193,7 +193,7 @@ fn reports_equal_those_of_httperf_line_by_line() {
 #[test]
 fn failures_are_counted_as_in_httperf() {
     // Method: servers that close after a response, in the middle of one or before it, that send
-    // chunks and errors, that never respond, and none at all.
+    // chunks and errors, and that never respond; and a port without a server.
     let home = Home::new();
     let alike_at = |host: &str, port: &str, load: &str| {
         let to = ["--server", host, "--port", port];
@@ -246,15 +246,15 @@ fn failures_are_counted_as_in_httperf() {
 
 #[test]
 fn scripts_can_read_the_report() {
-    // Method: expressions and places of words as scripts around httperf have them, over both
-    // reports, of connections and of sessions.
+    // Method: the expressions and word positions of scripts that wrap httperf, over both reports of
+    // connections and of sessions.
     let home = Home::new();
     let server = Server::start(&[]);
     let to = ["--server=127.0.0.1", "--port", server.port()];
     for load in ["--num-conns=9 --num-calls=2", "--wsess=3,2,0.01"] {
         let words: Vec<&str> = to.into_iter().chain(load.split(' ')).collect();
-        let (foreign, ended) = both(&home, &words);
-        home.write("system.txt", &foreign.stdout);
+        let (system, ended) = both(&home, &words);
+        home.write("system.txt", &system.stdout);
         home.write("own.txt", &ended.stdout);
         assert_read_by_wrappers(&home, "httperf", &["system.txt", "own.txt"]);
     }
@@ -262,8 +262,8 @@ fn scripts_can_read_the_report() {
 
 #[test]
 fn the_suggested_command_makes_the_same_load() {
-    // Method: a load with all that such a command may have, too short for a sample of the reply
-    // rate, which is a note; then the command of its last line, as a shell would run it.
+    // Method: a load with everything that the suggested command may have, too short for a sample of
+    // the reply rate, which is noted; then the command of the last line, as a shell would run it.
     let home = Home::new();
     let server = Server::start(&[]);
     let first = home.run_abx(&[
@@ -292,7 +292,7 @@ fn the_suggested_command_makes_the_same_load() {
 
 #[test]
 fn abx_audit_reads_the_report() {
-    // Method: the output of abx as httperf, read back; nothing of it is left unread.
+    // Method: `abx audit` of the output of `abx httperf`; it reads every line.
     let home = Home::new();
     let server = Server::start(&[]);
     let ended = home.run_abx(&[
@@ -315,8 +315,8 @@ fn abx_audit_reads_the_report() {
 
 #[test]
 fn a_link_named_httperf_runs_httperf() {
-    // Method: a symbolic link to abx, with a load, with a word that only httperf has, and with
-    // one that only abx has.
+    // Method: a symbolic link to abx, with a load, with options of httperf, and with a command of
+    // abx.
     let home = Home::new();
     let server = Server::start(&[]);
     symlink(ABX, home.join("httperf")).unwrap();
@@ -338,8 +338,8 @@ fn a_link_named_httperf_runs_httperf() {
 
 #[test]
 fn unsupported_options_are_refused_in_one_line() {
-    // Method: options that abx does not support, words that are none, servers that are nowhere;
-    // the code is the one of httperf for wrong options.
+    // Method: options that abx does not support, invalid options and values, and servers and files
+    // that do not exist. The exit code is that of httperf for wrong options.
     let home = Home::new();
     home.write("wrong", "/a foo=1\n");
     for (words, message) in [
@@ -377,7 +377,7 @@ fn unsupported_options_are_refused_in_one_line() {
 
 #[test]
 fn tls_works_and_every_certificate_is_trusted() {
-    // Method: a server with a certificate of its own making; six calls over two handshakes.
+    // Method: a server with a self-signed certificate; six calls over two handshakes.
     let home = Home::new();
     let server = Server::start(&["--tls-self-signed"]);
     let ended = home.run_abx(&[
@@ -398,7 +398,7 @@ fn tls_works_and_every_certificate_is_trusted() {
 
 #[test]
 fn ctrl_c_ends_with_the_report() {
-    // Method: a load that would take days, stopped when it has begun.
+    // Method: a load that would take days, stopped once it has begun.
     let home = Home::new();
     let server = Server::start(&[]);
     let mut running = home.start(&mut home.abx(&[

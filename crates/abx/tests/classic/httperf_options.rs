@@ -1,5 +1,5 @@
-//! Options of httperf that change how its connections are made, compared with the system's if it
-//! has them too: options of sockets, TLS, and the end of a load.
+//! Options of httperf for sockets, for TLS and for the end of a load, compared with the system's
+//! httperf if it has them too.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -13,8 +13,8 @@ use crate::support::{ABX, Home, Server, send, wait_for};
 
 #[test]
 fn connections_are_reset_on_request() {
-    // Method: how a server of our own sees connections end, of both tools and with and without
-    // the option; sessions too.
+    // Method: how a server sees connections and sessions of both tools end, with and without the
+    // option.
     let home = Home::new();
     let response = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
     for load in ["--num-conns=3 --num-calls=2", "--wsess=3,2,0.01"] {
@@ -29,22 +29,22 @@ fn connections_are_reset_on_request() {
                 .chain(load.split(' '))
                 .chain(flag.split_whitespace());
             assert_alike(&home, &words.collect::<Vec<_>>()).expect(0, &[]);
-            let error_kinds = wait_for("the last end", || {
+            let errors = wait_for("the last end", || {
                 let ends = server.ends.lock().unwrap();
-                let kinds = ends
+                let errors = ends
                     .iter()
                     .map(|end| end.as_ref().err().map(|error| error.kind()));
-                (ends.len() == 6).then(|| kinds.collect::<Vec<_>>())
+                (ends.len() == 6).then(|| errors.collect::<Vec<_>>())
             });
-            assert_eq!(error_kinds, vec![expected; 6], "{load} {flag}");
+            assert_eq!(errors, vec![expected; 6], "{load} {flag}");
         }
     }
 }
 
 #[test]
 fn socket_buffers_have_the_sizes_of_httperf() {
-    // Method: a server that never responds, and the kernel's data on the connections to it while
-    // each tool waits: with the sizes of the first line, and with others.
+    // Method: what the kernel reports about a connection to a server that never responds, while
+    // each tool waits: with the default sizes, and with others.
     let sizes_of = |program: &str, flags: &[&str]| {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = silent.local_addr().unwrap().port().to_string();
@@ -85,8 +85,8 @@ fn socket_buffers_have_the_sizes_of_httperf() {
 
 #[test]
 fn a_cipher_is_chosen_by_its_name() {
-    // Method: a server of TLS 1.2 that logs the cipher that it agreed on with both tools; one that
-    // no listed cipher suits; and names of both forms of separators.
+    // Method: a server of TLS 1.2 that logs the cipher that it negotiates with each tool; then two
+    // ciphers, separated by a colon, neither of which the server supports.
     let home = Home::new();
     let nginx = Nginx::logging(&home, "TLSv1.2", HELLO, "$ssl_protocol $ssl_cipher");
     let port = nginx.port.to_string();
@@ -97,10 +97,10 @@ fn a_cipher_is_chosen_by_its_name() {
     assert_alike(&home, &words).expect(0, &[]);
     // httperf ends without a report here.
     let rsa = "--ssl-ciphers=ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384";
-    let (foreign, ended) = both(&home, &[&to[..], &[rsa]].concat());
+    let (system, ended) = both(&home, &[&to[..], &[rsa]].concat());
     assert!(
-        foreign.stderr.contains("failed to connect to SSL"),
-        "{foreign:#?}"
+        system.stderr.contains("failed to connect to SSL"),
+        "{system:#?}"
     );
     ended.expect(0, &["the server refused with alert HandshakeFailure"]);
     assert!(ended.stdout.contains("ftab-full 0 other 1\n"), "{ended:#?}");
@@ -110,21 +110,21 @@ fn a_cipher_is_chosen_by_its_name() {
 
 #[test]
 fn newer_tls_options_take_effect() {
-    // Method: a server that requests a certificate, with one and without; whose own is trusted, and
-    // not; and each version.
+    // Method: each version of TLS, a server that requests a certificate from clients with one and
+    // without, and a certificate of the server that is trusted or not.
     let home = Home::new();
-    let asks = format!("ssl_verify_client on; ssl_client_certificate cert.pem; {HELLO}");
+    let locations = format!("ssl_verify_client on; ssl_client_certificate cert.pem; {HELLO}");
     let logged = "$ssl_protocol $ssl_client_verify $ssl_server_name";
-    let nginx = Nginx::logging(&home, "TLSv1.2 TLSv1.3", &asks, logged);
+    let nginx = Nginx::logging(&home, "TLSv1.2 TLSv1.3", &locations, logged);
     let port = nginx.port.to_string();
     let load = |words: &[&str]| {
         let to = ["httperf", "--ssl", "--server", "127.0.0.1", "--port", &port];
         home.run_abx(&[&to[..], words].concat())
     };
-    let shown = ["--ssl-certificate=cert.pem", "--ssl-key=key.pem"];
-    let with = |more: &[&str]| load(&[&shown[..], more].concat());
+    let certificate = ["--ssl-certificate=cert.pem", "--ssl-key=key.pem"];
+    let load_certified = |more: &[&str]| load(&[&certificate[..], more].concat());
     for version in ["TLSv1.2", "tlsv1_3"] {
-        let ended = with(&[
+        let ended = load_certified(&[
             "--ssl-protocol",
             version,
             "--ssl-verify",
@@ -132,12 +132,12 @@ fn newer_tls_options_take_effect() {
         ]);
         assert!(ended.stdout.contains(" 2xx=1 "), "{ended:#?}");
     }
-    let named = with(&["--tls-server-name=server.test", "--ssl-protocol=auto"]);
+    let named = load_certified(&["--tls-server-name=server.test", "--ssl-protocol=auto"]);
     assert!(named.stdout.contains(" 2xx=1 "), "{named:#?}");
     assert!(load(&[]).stdout.contains(" 4xx=1 "));
-    let unbelieved = with(&["--ssl-verify"]);
-    unbelieved.expect(0, &["the first of the other errors: "]);
-    assert!(unbelieved.stdout.contains(" other 1\n"), "{unbelieved:#?}");
+    let untrusted = load_certified(&["--ssl-verify"]);
+    untrusted.expect(0, &["the first of the other errors: "]);
+    assert!(untrusted.stdout.contains(" other 1\n"), "{untrusted:#?}");
     let log = nginx.log(&home);
     let expected = [
         "TLSv1.2 SUCCESS -",
@@ -150,12 +150,12 @@ fn newer_tls_options_take_effect() {
 
 #[test]
 fn a_load_ends_at_its_time_limit() {
-    // Method: far more connections and sessions than a second has room for, at a rate and in
-    // turn, and a rate in steps; each ends with its report. A load that is done earlier has all.
+    // Method: far more connections and sessions than fit into the limit, at a rate, in turn, and at
+    // a rate in steps. Each load ends with its report; a load that is done earlier is complete.
     let home = Home::new();
     let server = Server::start(&[]);
     let to = ["httperf", "--server", "127.0.0.1", "--port", server.port()];
-    for (load, is_whole) in [
+    for (load, is_complete) in [
         ("--runtime=0.5 --rate=20 --num-conns=100000", false),
         ("--runtime=0.5 --num-conns=100000000", false),
         ("--runtime=0.5 --wsess=100000,5,0.1 --rate=20", false),
@@ -178,7 +178,7 @@ fn a_load_ends_at_its_time_limit() {
         let total = total.unwrap();
         assert_eq!(
             total.starts_with("Total: connections 30 "),
-            is_whole,
+            is_complete,
             "{total}"
         );
         assert!(ended.stdout.contains("Errors: total 0 "), "{ended:#?}");

@@ -3,7 +3,8 @@
 use crate::classic::httperf::{Responding, assert_alike, both, shape};
 use crate::support::{Ended, Home, Server};
 
-/// The output of both for the same words, at a port of this machine; lines and counts are alike.
+/// Runs both with the same arguments at a port of this machine, and asserts that lines and counts
+/// are alike.
 #[track_caller]
 fn alike_at(home: &Home, port: &str, load: &str) -> Ended {
     let to = ["--server", "127.0.0.1", "--port", port];
@@ -13,9 +14,9 @@ fn alike_at(home: &Home, port: &str, load: &str) -> Ended {
 
 #[test]
 fn reports_of_sessions_equal_those_of_httperf_line_by_line() {
-    // Method: the system's httperf and abx with the same words on the same server: sessions
-    // in turn and at a rate, bursts over one connection and over several, connections of
-    // HTTP/1.0, a status that fails sessions, working sets, and sessions of a file.
+    // Method: the system's httperf and abx with the same arguments on the same server: sessions in
+    // turn and at a rate, bursts over one connection and over several, connections of HTTP/1.0, a
+    // status that fails sessions, working sets, and sessions from a file.
     let home = Home::new();
     let server = Server::start(&[]);
     home.write(
@@ -42,8 +43,8 @@ fn reports_of_sessions_equal_those_of_httperf_line_by_line() {
 
 #[test]
 fn requests_of_sessions_equal_those_of_httperf() {
-    // Method: contents in each form, and a server that gives a cookie; both print all that
-    // they send.
+    // Method: contents in each form, and a server that sets a cookie; both tools print what they
+    // send.
     let home = Home::new();
     let server = Responding::start(
         "HTTP/1.1 200 OK\r\nSet-Cookie: id=7; path=/\r\nContent-Length: 2\r\n\r\nok",
@@ -66,22 +67,22 @@ fn requests_of_sessions_equal_those_of_httperf() {
             &server.port,
             log.as_str(),
         ];
-        let (foreign, ended) = both(&home, &[&to[..], more].concat());
-        assert_eq!(but_request_size(&ended), but_request_size(&foreign));
+        let (system, ended) = both(&home, &[&to[..], more].concat());
+        assert_eq!(without_request_size(&ended), without_request_size(&system));
         assert!(ended.stdout.contains(":Content-length: 7\n"), "{ended:#?}");
-        let is_first = more.len() == 1;
-        assert_eq!(ended.stdout.contains("\nSB1:a\n"), is_first, "{ended:#?}");
+        let has_body = more.len() == 1;
+        assert_eq!(ended.stdout.contains("\nSB1:a\n"), has_body, "{ended:#?}");
         assert_eq!(
             ended.stdout.contains(":Cookie: id=7\n"),
-            !is_first,
+            !has_body,
             "{ended:#?}"
         );
     }
 }
 
-/// The lines of a report, without one in which httperf leaves some contents out, and counts
-/// requests twice that it sends again.
-fn but_request_size(ended: &Ended) -> Vec<String> {
+/// The lines of a report without the size of requests, in which httperf leaves out some contents
+/// and counts repeated requests twice.
+fn without_request_size(ended: &Ended) -> Vec<String> {
     let lines = shape(&ended.stdout).into_iter();
     lines
         .filter(|line| !line.starts_with("Request size"))
@@ -91,10 +92,10 @@ fn but_request_size(ended: &Ended) -> Vec<String> {
 #[test]
 fn sessions_fail_as_in_httperf() {
     // Method: servers that close after a response and before one, that respond with a status that
-    // fails sessions, that never respond, and none at all.
+    // fails sessions, and that never respond; and a port without a server.
     let home = Home::new();
-    let kept = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-    let server = Responding::start(kept, true);
+    let page = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    let server = Responding::start(page, true);
     let words = [
         "--server",
         "127.0.0.1",
@@ -102,8 +103,8 @@ fn sessions_fail_as_in_httperf() {
         &server.port,
         "--wsess=2,3,0.05",
     ];
-    let (foreign, ended) = both(&home, &words);
-    assert_eq!(but_request_size(&ended), but_request_size(&foreign));
+    let (system, ended) = both(&home, &words);
+    assert_eq!(without_request_size(&ended), without_request_size(&system));
     assert!(
         ended.stdout.contains("requests 10 replies 6 "),
         "{ended:#?}"
@@ -122,7 +123,7 @@ fn sessions_fail_as_in_httperf() {
     let ended = alike_at(&home, &port, "--wsess=1,2,0.01 --timeout 1");
     ended.expect(0, &["sessions that failed: 1 of 1;"]);
     // No process listens there.
-    let nobody = "--server 127.0.0.77 --port 1 --wsess=3,2,0.1 --rate 100";
-    let words: Vec<&str> = nobody.split(' ').collect();
+    let load = "--server 127.0.0.77 --port 1 --wsess=3,2,0.1 --rate 100";
+    let words: Vec<&str> = load.split(' ').collect();
     assert_alike(&home, &words).expect(0, &[]);
 }

@@ -1,4 +1,4 @@
-//! Commands with the words of ab and httperf.
+//! Commands that take the arguments of ab and httperf.
 
 pub mod ab;
 pub mod httperf;

@@ -1,4 +1,4 @@
-//! Loads that are no plain closed loop, from the command line to the record.
+//! Loads other than a plain closed loop, from the command line to the record.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ fn count(record: &Value, path: &str) -> u64 {
 
 #[test]
 fn a_rate_is_kept_and_every_request_is_accounted_for() {
-    // Method: a number of requests at each kind of rate; none is left over.
+    // Method: a number of requests at each kind of rate; all of them are sent.
     for arrivals in ["constant", "poisson"] {
         let flags = ["-r", "2000", "--arrivals", arrivals, "-n", "400", "-c", "4"];
         let record = run(&flags);
@@ -37,7 +37,7 @@ fn a_rate_is_kept_and_every_request_is_accounted_for() {
 
 #[test]
 fn a_run_reports_how_it_waited() {
-    // Method: a server that may use all processors, and so those of the generator.
+    // Method: a server that may use all CPUs, including those of the generator.
     let record = run(&["-n", "20"]);
     assert_eq!(record["settings"]["wait"], "asleep");
     let why = record["settings"]["asleep_because"].as_str().unwrap();

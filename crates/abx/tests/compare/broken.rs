@@ -1,13 +1,11 @@
-//! Servers that break under load, of another program: each study ends by itself, names the broken
+//! Servers of another program that break under load: each study ends by itself, names the broken
 //! server in its first sentence, and still has the figures of the other subject.
 
 use std::net::TcpListener;
 use std::process::Command;
 use std::sync::Mutex;
 
-use serde_json::Value;
-
-use crate::support::{ABX, Ended, Home, outcomes};
+use crate::support::{ABX, Ended, Home, outcomes, read_json};
 
 /// The server that breaks: `--list` prints its faults.
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/faulty_server.py");
@@ -42,18 +40,18 @@ fn first_sentence(ended: &Ended) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Slices long enough that the generator has a CPU in each, next to other tests too.
+/// Slices long enough that the generator gets a CPU in each, even while other tests run.
 const BRIEF: [&str; 8] = [
     "--blocks", "1", "--rounds", "2", "--slice", "300ms", "--pilot", "brief",
 ];
 
 #[test]
 fn a_subject_that_breaks_is_named_and_the_other_is_measured() {
-    // Method: faults that differ most, each after some correct responses to a load: silence of
-    // some, silence of all, half a response, a server that comes and goes, wrong responses. Some
-    // silence is allowed for 5 s in all, which are three timeouts here: the pilot or a block ends
-    // with the third.
-    for (fault, timeout, message) in [
+    // Method: the faults that differ most, each after some correct responses: some connections or
+    // all fall silent, half a response, a server that ends and returns, wrong responses. The
+    // silence of some is tolerated for 5 s in total, which is three timeouts here: the third ends
+    // the pilot or the block.
+    for (fault, timeout, messages) in [
         (
             "mute-tenth --after 50",
             "2s",
@@ -73,19 +71,19 @@ fn a_subject_that_breaks_is_named_and_the_other_is_measured() {
         assert_eq!(ended.status.code(), Some(3), "{fault}: {ended:#?}");
         let first = first_sentence(&ended);
         assert!(
-            first.contains("bad") && message.split('|').any(|message| first.contains(message)),
+            first.contains("bad") && messages.split('|').any(|message| first.contains(message)),
             "{fault}: {ended:#?}"
         );
-        let record: Value = crate::support::read_json(&home.join("study.json"));
-        let right = outcomes(&record, "good")
+        let record = read_json(&home.join("study.json"));
+        let correct = outcomes(&record, "good")
             .into_iter()
             .find_map(|(name, count)| (name == "ok").then_some(count));
-        assert!(right > Some(0), "{fault}: {ended:#?}");
+        assert!(correct > Some(0), "{fault}: {ended:#?}");
     }
 }
 
-/// Faults that show within seconds, in the order in which they are tried. Others wait for the
-/// longest that a start may take, or are like one of these.
+/// Faults that show within seconds. The others wait until a start times out, or resemble one of
+/// these.
 const QUICK: &[&str] = &[
     "start-exit",
     "start-fork",
@@ -133,22 +131,23 @@ fn each_quick_fault_ends_as_the_server_lists_it() {
         let mut rows = listed.lines().map(|line| line.split('\t'));
         rows.find_map(|mut row| (row.next() == Some(fault)).then(|| row.collect::<Vec<_>>()))
     };
-    let left = Mutex::new(QUICK.iter());
-    let next = || left.lock().unwrap().next();
+    let faults = Mutex::new(QUICK.iter());
+    let next = || faults.lock().unwrap().next();
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 while let Some(fault) = next() {
                     let row = row(fault).unwrap_or_else(|| panic!("{fault} is not listed"));
-                    ends_as_listed(fault, row[0], row[1]);
+                    assert_end(fault, row[0], row[1]);
                 }
             });
         }
     });
 }
 
-/// A study with this fault ends with this exit code. Its first sentence names the broken server.
-fn ends_as_listed(fault: &str, flags: &str, code: &str) {
+/// Asserts that a study with this fault ends with this exit code and that its first sentence names
+/// the broken server.
+fn assert_end(fault: &str, flags: &str, code: &str) {
     let home = Home::new();
     let flags = flags.split(' ').filter(|flag| *flag != "-");
     let flags: Vec<&str> = BRIEF
@@ -177,7 +176,7 @@ fn a_server_that_fills_the_disk_with_output_is_named() {
 
 #[test]
 fn an_echo_that_falls_silent_is_named() {
-    // Method: a WebSocket that takes messages and sends none back any more.
+    // Method: a WebSocket server that still takes messages and sends none back.
     let home = Home::new();
     let echo = ["--shape", "echo", "--timeout", "1s"];
     let ended = compare(&home, "mute --after 50", &[&BRIEF[..], &echo].concat());
@@ -197,7 +196,7 @@ fn the_budget_bounds_a_start_too() {
     assert!(!ended.stderr.contains("within 30 s"), "{ended:#?}");
 }
 
-/// The output on a terminal of a study of these words, line by line; it is made by `script`.
+/// The lines that a comparison with these arguments prints on a terminal, which `script` provides.
 fn lines_on_a_terminal(words: &[&str]) -> Vec<String> {
     let home = Home::new();
     let words = [&["compare"], words, &["--no-ceiling"], &BRIEF].concat();
@@ -213,7 +212,7 @@ fn lines_on_a_terminal(words: &[&str]) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// Whether one line has all of these.
+/// Whether a single line has all of these parts.
 fn has_line(lines: &[String], parts: &[&str]) -> bool {
     let has = |line: &String| parts.iter().all(|part| line.contains(part));
     lines.iter().any(has)
@@ -241,10 +240,10 @@ fn a_terminal_shows_whose_first_response_is_awaited() {
 
 #[test]
 fn a_terminal_shows_how_many_connections_are_open() {
-    // Method: a rate at which 60 connections take three seconds.
+    // Method: a rate at which 60 connections take three seconds to open.
     let servers = ["one", "two"].map(|name| server(name, "none"));
-    let [text, two] = servers.each_ref();
-    let lines = lines_on_a_terminal(&[text, two, "-c", "60", "--open-rate", "20"]);
+    let [first, second] = servers.each_ref();
+    let lines = lines_on_a_terminal(&[first, second, "-c", "60", "--open-rate", "20"]);
     let parts = ["opening 60 connections to two: ", " open"];
     assert!(has_line(&lines, &parts), "{lines:#?}");
 }

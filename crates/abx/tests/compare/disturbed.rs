@@ -1,5 +1,5 @@
-//! Disturbances planted on purpose: each is found under its own name, and none ends in a verdict
-//! without a limit. Servers with wrong responses are in `faults.rs`.
+//! Disturbances planted on purpose: each causes its own finding, which limits the verdicts. Servers
+//! with wrong responses are in `faults.rs`.
 
 use std::process::{Child, Command, Stdio};
 
@@ -16,13 +16,13 @@ fn compared(other: &str, more: &[&str]) -> Value {
     ];
     in_five_looks(|| {
         let ended = Home::new().run_abx(&[&usual[..], more].concat());
-        // A server with little time to respond may meet a moment in which no process runs.
-        let met = [
+        // On a busy machine a server may get no CPU within a short timeout.
+        let late = [
             "no connection within",
             "no complete response within",
             "stopped responding under load",
         ];
-        if met.iter().any(|part| ended.stderr.contains(part)) {
+        if late.iter().any(|part| ended.stderr.contains(part)) {
             return Err(ended.stderr);
         }
         let record = ended.json();
@@ -33,14 +33,14 @@ fn compared(other: &str, more: &[&str]) -> Value {
 
 /// The finding of this name about this subject, or about all of them.
 #[track_caller]
-fn found(record: &Value, id: &str, subject: Option<&str>) -> Value {
+fn finding(record: &Value, id: &str, subject: Option<&str>) -> Value {
     let mut values = findings(record, id).into_iter();
-    let result = values.find(|value| value["subject"].as_str() == subject);
-    result.unwrap_or_else(|| panic!("no {id}: {:#}", record["validity"]))
+    let finding = values.find(|value| value["subject"].as_str() == subject);
+    finding.unwrap_or_else(|| panic!("no {id}: {:#}", record["validity"]))
 }
 
-/// The comparisons of the study's purpose must carry their limit, and no verdict except `invalid`
-/// may stand next to a void finding.
+/// Asserts that each primary comparison has a finding that limits it, and that exactly those with a
+/// void finding have the verdict `invalid`.
 #[track_caller]
 fn assert_limited(record: &Value) {
     let comparisons = record["comparisons"].as_array().unwrap();
@@ -50,10 +50,10 @@ fn assert_limited(record: &Value) {
     assert!(primary.clone().count() > 0);
     for value in primary {
         let has = |level: &str| {
-            let mut numbers = value["findings"].as_array().unwrap().iter();
-            numbers.any(|number| {
-                let number = number.as_u64().unwrap() as usize;
-                record["validity"]["findings"][number]["level"] == level
+            let mut indices = value["findings"].as_array().unwrap().iter();
+            indices.any(|index| {
+                let index = index.as_u64().unwrap() as usize;
+                record["validity"]["findings"][index]["level"] == level
             })
         };
         assert!(has("bound") || has("void"), "{value:#}");
@@ -64,34 +64,33 @@ fn assert_limited(record: &Value) {
 
 #[test]
 fn a_generator_at_its_limit_makes_no_claim_of_throughput() {
-    // Method: two servers that only send large bodies made beforehand, and a
-    // generator that hashes all of them. So many connections that it has work left
-    // when a server waits for its processor.
+    // Method: two servers that only send large prepared bodies, and a generator that hashes all of
+    // them. It has so many connections that work is left when a server waits for a CPU.
     let words = "--model null --page-bytes 100000";
-    let (text, other) = (subject("one", words), subject("other", words));
+    let pair = ["one", "other"].map(|name| subject(name, words));
     let usual = [
-        "compare", &text, &other, "--slice", "100ms", "--pilot", "brief", "--json", "-",
+        "compare", &pair[0], &pair[1], "--slice", "100ms", "--pilot", "brief", "--json", "-",
     ];
     let more = ["--verify-every", "1", "-c", "200", "--blocks", "2"];
     let (ended, record) = in_five_looks(|| {
         let ended = Home::new().run_abx(&[&usual[..], &more].concat());
         let record = ended.json();
-        if is_of_the_generator(&record) {
+        if is_generator_bound(&record) {
             Ok((ended, record))
         } else {
             Err(record["validity"].to_string())
         }
     });
     ended.expect(0, &[]);
-    assert_eq!(asked(&record)["metric"], "server_cpu");
+    assert_eq!(primary(&record)["metric"], "server_cpu");
     let mut values = record["comparisons"].as_array().unwrap().iter();
     assert!(values.all(|value| value["metric"] != "throughput"));
     assert_limited(&record);
 }
 
-/// The only comparison that the study was made for.
+/// The only primary comparison.
 #[track_caller]
-fn asked(record: &Value) -> &Value {
+fn primary(record: &Value) -> &Value {
     let values = record["comparisons"].as_array().unwrap().iter();
     let mut primary = values.filter(|value| value["role"] == "primary");
     let value = primary.next().expect("a primary comparison");
@@ -99,8 +98,8 @@ fn asked(record: &Value) -> &Value {
     value
 }
 
-/// Whether the generator was the limit, so that throughput is its own.
-fn is_of_the_generator(record: &Value) -> bool {
+/// Whether a finding reports that the generator limits the throughput.
+fn is_generator_bound(record: &Value) -> bool {
     let bound = findings(record, "generator_bound");
     bound
         .iter()
@@ -115,7 +114,7 @@ fn a_short_listen_queue_is_found_by_dropped_connections() {
         &short,
         &["--no-keepalive", "--timeout", "300ms", "--blocks", "1"],
     );
-    let overflow = found(&record, "listen_overflows", Some("short"));
+    let overflow = finding(&record, "listen_overflows", Some("short"));
     assert_eq!(overflow["level"], "bound");
     assert!(
         overflow["remedy"]
@@ -123,7 +122,7 @@ fn a_short_listen_queue_is_found_by_dropped_connections() {
             .unwrap()
             .contains("raise the subject's backlog to at least")
     );
-    // The connections that the other one's queue rejected do not count against any other server.
+    // Connections that this queue rejected do not count against the other server.
     let values = findings(&record, "listen_overflows");
     assert!(
         values.iter().all(|value| value["subject"] == "short"),
@@ -137,17 +136,17 @@ fn a_server_out_of_descriptors_is_found_with_how_many_it_needs() {
     // Method: 250 connections to a server that may have 200 descriptors.
     let poor = format!("poor=sh -c 'ulimit -n 200; exec {ABX} serve --port {{port}}'");
     let record = compared(&poor, &["-c", "250", "--timeout", "300ms", "--blocks", "1"]);
-    let low = found(&record, "descriptors_low", Some("poor"));
+    let low = finding(&record, "descriptors_low", Some("poor"));
     assert_eq!(low["level"], "bound");
     assert!(low["message"].as_str().unwrap().contains("of 200 file"));
     let remedy = low["remedy"].as_str().unwrap();
     assert!(remedy.contains("at least 314"), "{remedy}");
     assert_limited(&record);
-    let about_good = findings(&record, "descriptors_low");
-    assert!(about_good.iter().all(|value| value["subject"] == "poor"));
+    let values = findings(&record, "descriptors_low");
+    assert!(values.iter().all(|value| value["subject"] == "poor"));
 }
 
-/// A program that uses one processor without a pause; ended when dropped.
+/// A program that keeps one CPU busy until it is dropped.
 struct Hog(Child);
 
 impl Hog {
@@ -169,20 +168,20 @@ impl Drop for Hog {
 
 #[test]
 fn foreign_work_on_the_subjects_cpus_is_found() {
-    // Method: a hog on each of them for the whole study. Slices are long enough
-    // for the kernel's clock ticks to see it.
+    // Method: a hog on each CPU of the subjects for the whole study. Slices are long enough for the
+    // kernel's clock ticks to notice the hogs.
     let split = CpuSplit::of(&cores(&allowed().unwrap()));
     let hogs: Vec<Hog> = split.subjects.iter().map(|cpu| Hog::start(*cpu)).collect();
     let record = compared(&subject("other", ""), &["--blocks", "2"]);
     drop(hogs);
-    assert_eq!(found(&record, "foreign_cpu", None)["level"], "bound");
+    assert_eq!(finding(&record, "foreign_cpu", None)["level"], "bound");
     assert_limited(&record);
 }
 
 #[test]
 fn possible_disturbances_are_recorded_for_every_slice_and_load() {
-    // Method: two plain servers with 20 connections; the figures of every Linux must be there, and
-    // the resources of one server.
+    // Method: two plain servers with 20 connections. The record must have the figures that every
+    // Linux provides, and the resources of each server.
     let record = compared(&subject("other", ""), &["-c", "20", "--blocks", "1"]);
     let values = slices(&record, "good");
     assert!(values.iter().any(|slice| slice["server_switches"].is_u64()));

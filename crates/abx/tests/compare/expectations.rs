@@ -7,7 +7,7 @@ use abx_evidence::Measured;
 use abx_fixtures::{pair, study};
 use abx_verdict::StudyRecord;
 
-/// Writes a made record into a folder and returns its path.
+/// Writes the record of a made-up study and returns its path.
 fn record(home: &Home, study: Measured) -> String {
     let text = serde_json::to_string(&StudyRecord::judged(study)).unwrap();
     home.write("record.json", &text)
@@ -47,8 +47,8 @@ fn the_exit_code_shows_whether_expectations_hold() {
 
 #[test]
 fn open_expectations_name_the_settling_flag_even_if_little_is_printed() {
-    // Method: six ordered blocks around a limit, stated as a regression and as a demand, with
-    // `--quiet`; a limit at the ratio itself, which no usual number of blocks settles.
+    // Method: six blocks on both sides of a limit, stated as a regression and as an expectation,
+    // with `--quiet`; and a limit at the ratio itself, which no usual number of blocks settles.
     let home = Home::new();
     let wild = [3_000, 12_000, 8_000, 4_000, 10_000, 7_000];
     let open = study(&[("old", &[9_000; 6]), ("new", &wild)]);
@@ -67,21 +67,21 @@ fn open_expectations_name_the_settling_flag_even_if_little_is_printed() {
             ],
         );
     }
-    let same = record(
+    let equal = record(
         &home,
         study(&[
             ("old", &[9_000, 9_100, 8_900, 9_000, 9_050, 8_950]),
             ("new", &[9_000, 8_900, 9_100, 9_000, 8_950, 9_050]),
         ]),
     );
-    let ended = home.run_abx(&["report", &same, "--fail-if-slower", "0%"]);
+    let ended = home.run_abx(&["report", &equal, "--fail-if-slower", "0%"]);
     ended.expect(0, &["move the limit away from it"]);
 }
 
 #[test]
 fn a_study_ends_as_soon_as_its_limit_is_settled() {
-    // Method: a server that delays its responses and one that does not, and a limit far from
-    // their ratio; a disturbed machine makes that a bound, on whose near side the limit is.
+    // Method: a server that delays its responses and one that does not, and a limit so far from
+    // their ratio that a mere bound, which a disturbed machine gives, settles it too.
     let both = [subject("one", ""), subject("two", "--delay 5ms")];
     #[rustfmt::skip]
     let short = [
@@ -107,8 +107,8 @@ fn a_study_ends_as_soon_as_its_limit_is_settled() {
 
 #[test]
 fn an_uncertain_slowdown_fails_nothing_and_is_reported() {
-    // Method: five blocks that are 40 % slower, which are too few to show anything; the same in
-    // six, and six that show nothing.
+    // Method: five blocks that are 40 % slower, which are too few to show anything; six such
+    // blocks; and six blocks that show nothing.
     let home = Home::new();
     let slower =
         |blocks: usize| study(&[("old", &vec![9_000; blocks]), ("new", &vec![5_400; blocks])]);
@@ -150,8 +150,7 @@ fn an_invalid_comparison_does_not_pass() {
 
 #[test]
 fn a_bad_expectation_is_reported_before_anything_starts() {
-    // Method: subjects that would leave a file, were they started; and the same
-    // words on a record.
+    // Method: subjects that would leave a file if they started; and the same flags for a record.
     let home = Home::new();
     let touches = |name: &str| format!("{name}=sh -c 'touch started' {{port}}");
     let compare = ["compare", &touches("old"), &touches("new"), "-c", "7"];
@@ -195,8 +194,8 @@ fn a_bad_expectation_is_reported_before_anything_starts() {
 
 #[test]
 fn a_comparison_ends_as_its_record_does() {
-    // Method: two built-in servers in as few blocks as settle nothing: the demanded result is not
-    // there, and the record shows the same again.
+    // Method: two built-in servers in too few blocks to settle anything; the report of the record
+    // is the same as that of the comparison.
     let both = ["one", "two"].map(|name| subject(name, ""));
     let expect = ["--expect", "two >= 0.01 * one", "--fail-if-slower", "99%"];
     #[rustfmt::skip]
@@ -225,7 +224,8 @@ fn a_comparison_ends_as_its_record_does() {
 
 #[test]
 fn the_page_about_ci_names_every_metric() {
-    // Method: each name as it is written in an expectation, which refers to no single step.
+    // Method: the name of each metric as an expectation has it; metrics of a single step are left
+    // out, because no expectation can refer to one.
     let page = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../docs/reference/expectations.md"
@@ -239,40 +239,40 @@ fn the_page_about_ci_names_every_metric() {
 
 #[test]
 fn a_generator_bound_load_is_decided_by_cpu_time() {
-    // Method: the measured record of event servers, of which nginx needs less than
-    // libevent for each response of the original's load and neither is known to be faster: by
-    // that metric, by none, as a regression, and in the record that is printed.
+    // Method: the measured record of event servers. Under the load of the original, nginx needs
+    // less CPU per response than libevent, and neither is known to be faster. Expectations name
+    // that metric or none; the report and the printed record show the same.
     let record = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../studies/event-servers/record.json.zst"
     );
     let home = Home::new();
-    let asked = |words: &[&str]| home.run_abx(&[&["report", record, "--full"], words].concat());
+    let report = |flags: &[&str]| home.run_abx(&[&["report", record, "--full"], flags].concat());
     // Other loads of this record are invalid, which does not change the exit code.
     let message = |wish: &str, code: i32| {
-        let ended = asked(&["--expect", wish]);
-        let split_whitespace = ended.expect(code, &[]).stdout.split_whitespace();
-        split_whitespace.collect::<Vec<_>>().join(" ")
+        let ended = report(&["--expect", wish]);
+        let words = ended.expect(code, &[]).stdout.split_whitespace();
+        words.collect::<Vec<_>>().join(" ")
     };
-    let less = message("server_cpu: nginx < libevent-2 @ original", 0);
+    let passed = message("server_cpu: nginx < libevent-2 @ original", 0);
     assert!(
-        less.starts_with("Passed: ") && less.contains("; nginx's CPU per response is 0."),
-        "{less}"
+        passed.starts_with("Passed: ") && passed.contains("; nginx's CPU per response is 0."),
+        "{passed}"
     );
-    let reported_message = message("nginx > libevent-2 @ original", 3);
+    let undecided = message("nginx > libevent-2 @ original", 3);
     assert!(
-        reported_message.contains("throughput cannot show which is faster"),
-        "{reported_message}"
+        undecided.contains("throughput cannot show which is faster"),
+        "{undecided}"
     );
     let cell = "nginx 0.91 0.89–0.93 ▲c";
-    assert!(reported_message.contains(cell), "{reported_message}");
+    assert!(undecided.contains(cell), "{undecided}");
     let caveat = home.run_abx(&["explain", "CPU per response"]).stdout;
     let caveat = caveat.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(caveat.contains("holds at the measured rate"), "{caveat}");
-    let printed = asked(&["--json", "-"]).json();
+    let printed = report(&["--json", "-"]).json();
     let values = printed["comparisons"].as_array().unwrap().iter();
-    let item = values.filter(|value| value["load"] == "original" && value["subject"] == "nginx");
-    let primary: Vec<_> = item
+    let rows = values.filter(|value| value["load"] == "original" && value["subject"] == "nginx");
+    let primary: Vec<_> = rows
         .filter(|value| value["role"] == "primary")
         .map(|value| (&value["metric"], &value["verdict"]))
         .collect();
@@ -296,7 +296,7 @@ fn a_report_ends_with_3_only_if_no_requested_expectation_is_decided() {
         ended.stdout
     );
     assert_eq!(ended.expect(0, &[]).stderr, "");
-    // The reason of a response that is not settled is the response, not another pair's finding.
+    // The reason of an open expectation is the expectation itself, not another pair's finding.
     let wish = "server_cpu: aspnet-fastcgi < aspnet @ kept-c10000";
     let ended = home.run_abx(&["report", record, "--quiet", "--expect", wish]);
     let ended = ended.expect(3, &["no verdict is possible (exit code 3): expected", wish]);

@@ -22,11 +22,11 @@ const FAULTS: [(&str, &str); 4] = [
 /// How often a faulty server is started again until its first responses are correct.
 const SEEDS: u32 = 50;
 
-/// Repeats with other faults until the ones before the load were none: `ended`
-/// is given the server's words.
-fn past_verification(fault: &str, mut ended: impl FnMut(&str) -> Ended) -> (Ended, Value) {
+/// Repeats with other seeds until no fault meets the verification before the load: `run` gets the
+/// flags of the server.
+fn past_verification(fault: &str, mut run: impl FnMut(&str) -> Ended) -> (Ended, Value) {
     for seed in 1..=SEEDS {
-        let ended = ended(&format!("{fault} 10 --seed {seed}"));
+        let ended = run(&format!("{fault} 10 --seed {seed}"));
         if ended.status.code() == Some(2) {
             continue;
         }
@@ -37,7 +37,7 @@ fn past_verification(fault: &str, mut ended: impl FnMut(&str) -> Ended) -> (Ende
             return (ended, record);
         }
     }
-    panic!("{fault} met the first answers of all {SEEDS} seeds");
+    panic!("{fault} met the first responses of all {SEEDS} seeds");
 }
 
 #[test]
@@ -77,18 +77,18 @@ fn a_subject_that_fails_is_never_judged() {
         for name in ["bad", "good"] {
             slices(&record, name).iter().for_each(assert_honest);
         }
-        let met = outcomes(&record, "bad");
-        let failed = met.iter().find(|(name, _)| name == outcome);
+        let of_bad = outcomes(&record, "bad");
+        let failed = of_bad.iter().find(|(name, _)| name == outcome);
         assert!(
             failed.is_some_and(|(_, count)| *count > 0),
-            "{fault}: {met:?}"
+            "{fault}: {of_bad:?}"
         );
-        let right = outcomes(&record, "good");
+        let of_good = outcomes(&record, "good");
         assert!(
-            right
+            of_good
                 .iter()
                 .all(|(name, count)| name == "ok" || *count == 0),
-            "{fault}: {right:?}"
+            "{fault}: {of_good:?}"
         );
     }
 }
@@ -104,13 +104,10 @@ fn a_run_against_a_failing_server_makes_no_claim() {
             let run = ["run", &server.url, "-n", "2000", "--verify-every", "1"];
             home.run_abx(&[&run[..], &["--json", "-"]].concat())
         });
-        let requests = only_slice(&record);
-        assert_honest(&requests);
-        assert!(
-            requests["outcomes"][outcome].as_u64() > Some(0),
-            "{requests}"
-        );
-        assert!(requests["ok"].as_u64() < Some(2000), "{requests}");
+        let slice = only_slice(&record);
+        assert_honest(&slice);
+        assert!(slice["outcomes"][outcome].as_u64() > Some(0), "{slice}");
+        assert!(slice["ok"].as_u64() < Some(2000), "{slice}");
         assert_eq!(findings(&record, "failed_requests").len(), 1, "{record}");
     }
 }
@@ -129,15 +126,15 @@ fn with_any_body_expected_none_is_wrong() {
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// The URL of a server that reads one request after the other and calls `response` with each, given
-/// its number on the connection, for as long as that returns true.
-fn peer(response: impl Fn(&mut TcpStream, usize) -> bool + Send + Sync + 'static) -> String {
+/// The URL of a server that reads one request after the other. It calls `respond` with the number
+/// of each on its connection, until that returns false.
+fn peer(respond: impl Fn(&mut TcpStream, usize) -> bool + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let response = std::sync::Arc::new(response);
+    let respond = std::sync::Arc::new(respond);
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let response = std::sync::Arc::clone(&response);
+            let respond = std::sync::Arc::clone(&respond);
             std::thread::spawn(move || {
                 let mut stream = stream;
                 let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
@@ -146,7 +143,7 @@ fn peer(response: impl Fn(&mut TcpStream, usize) -> bool + Send + Sync + 'static
                     .by_ref()
                     .map_while(Result::ok)
                     .any(|line| line.is_empty())
-                    && response(&mut stream, number)
+                    && respond(&mut stream, number)
                 {
                     number += 1;
                 }
@@ -156,7 +153,7 @@ fn peer(response: impl Fn(&mut TcpStream, usize) -> bool + Send + Sync + 'static
     url
 }
 
-/// Runs a load against it; returns the outcomes of the requests, and the findings.
+/// Runs a load against this URL; returns the outcomes of the requests and the record.
 fn run_at(url: &str, load: &[&str]) -> (Value, Value) {
     let home = Home::new();
     let ended = home.run_abx(&[&["run", url], load, &["--json", "-"]].concat());
@@ -185,7 +182,7 @@ fn a_server_that_ends_each_connection_is_named() {
     // Method: `Connection: close` with each response although keep-alive was requested.
     let url = peer(|stream, _| {
         let closing = HELLO.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
-        // A client that is gone is noticed when nothing comes.
+        // The client may be gone, which the next read shows.
         let _ = stream.write_all(closing.as_bytes());
         false
     });
@@ -203,8 +200,8 @@ fn a_server_that_ends_each_connection_is_named() {
 
 #[test]
 fn unrequested_bytes_are_reported() {
-    // Method: something comes 5 ms after each response, at 10 requests a second. On a busy machine
-    // it may meet the next request, which is then malformed.
+    // Method: a second response comes 5 ms after each, at 10 requests a second. On a busy machine
+    // it may meet the next request, which then counts as malformed.
     let url = peer(|stream, _| {
         let is_sent = stream.write_all(HELLO.as_bytes()).is_ok();
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -241,12 +238,12 @@ fn another_protocol_is_named() {
 
 #[test]
 fn workers_without_connections_stop_no_other() {
-    // Method: one connection for two threads, and one for all processors shared.
+    // Method: one connection for two threads, and one for shared CPUs.
     let home = Home::new();
-    let both = [subject("a", ""), subject("b", "")];
+    let pair = [subject("a", ""), subject("b", "")];
     for more in [["-t", "2"], ["--pin", "shared"]] {
         let brief = ["--blocks", "1", "--slice", "20ms", "--pilot", "brief"];
-        let compare = ["compare", &both[0], &both[1], "-c", "1", "--json", "-"];
+        let compare = ["compare", &pair[0], &pair[1], "-c", "1", "--json", "-"];
         let ended = home.run_abx(&[&compare[..], &brief, &more].concat());
         let record = ended.json();
         assert!(
@@ -260,7 +257,7 @@ fn workers_without_connections_stop_no_other() {
 #[test]
 fn a_wrong_status_is_reported_with_its_meaning() {
     // Method: servers that respond with one status each, alone; and one whose output states why it
-    // fails, next to a correct one. No message suggests to expect any of that.
+    // fails, compared with a correct one. No message suggests `--expect-status`.
     let home = Home::new();
     let moved = "301 Moved Permanently\r\nLocation: /new/";
     let not_allowed = "405 Method Not Allowed\r\nAllow: POST";
@@ -302,7 +299,7 @@ fn a_wrong_status_is_reported_with_its_meaning() {
     );
 }
 
-/// A page of few bytes, in one write or, if so configured, in two.
+/// A server of a small page, which it writes at once or, if so configured, in two parts.
 const PAGE_IN_PARTS: &str = "\
 import http.server, sys
 class Page(http.server.BaseHTTPRequestHandler):
@@ -318,17 +315,17 @@ http.server.ThreadingHTTPServer(('127.0.0.1', int(sys.argv[1])), Page).serve_for
 
 #[test]
 fn a_response_whose_second_write_waits_for_an_acknowledgement_is_noted() {
-    // Method: the same page in one write and in two, from a server that leaves Nagle's
-    // algorithm on; every response is timed.
+    // Method: the same page in one write and in two, from a server that leaves Nagle's algorithm
+    // on; every response is verified.
     let home = Home::new();
     home.write("page.py", PAGE_IN_PARTS);
     let page = |writes: &str| format!("{writes}=python3 page.py {{port}} {writes}");
-    let (text, two) = (page("one"), page("two"));
+    let (at_once, in_parts) = (page("one"), page("two"));
     in_five_looks(|| {
         let ended = home.run_abx(&[
             "compare",
-            &text,
-            &two,
+            &at_once,
+            &in_parts,
             "-c",
             "4",
             "--blocks",
@@ -346,11 +343,11 @@ fn a_response_whose_second_write_waits_for_an_acknowledgement_is_noted() {
         ]);
         let record = ended.json();
         let noted = findings(&record, "delayed_acknowledgements");
-        let about: Vec<&str> = noted
+        let subjects: Vec<&str> = noted
             .iter()
             .filter_map(|value| value["subject"].as_str())
             .collect();
-        if about == ["two"] {
+        if subjects == ["two"] {
             Ok(())
         } else {
             Err(format!("{noted:?}"))
@@ -363,14 +360,14 @@ fn a_subject_that_fails_to_restart_is_left_out_and_others_continue() {
     // Method: three blocks of two correct servers and of one that starts only for the pilot and the
     // first block.
     let home = Home::new();
-    let starts = format!(
+    let failing = format!(
         "bad=sh -c 'echo x >> starts; test $(wc -l < starts) -lt 3 && exec {ABX} serve --port \
          {{port}}; echo no licence left; exit 7'"
     );
     let ended = home.run_abx(&[
         "compare",
         &subject("one", ""),
-        &starts,
+        &failing,
         &subject("other", ""),
         "--blocks",
         "3",
@@ -391,15 +388,13 @@ fn a_subject_that_fails_to_restart_is_left_out_and_others_continue() {
     for part in ["start of block 2", "(exit code 7)", "no licence left"] {
         assert!(message.contains(part), "{message}");
     }
-    let lives: Vec<&Value> = record["blocks"].as_array().unwrap().iter().collect();
-    let bad = |block: usize| &lives[block]["subjects"]["bad"];
+    let bad = |block: usize| &record["blocks"][block]["subjects"]["bad"];
     assert!(bad(0)["failed_start"].is_null() && bad(0)["ready_s"].is_number());
     assert!(bad(1)["failed_start"].is_string(), "{}", bad(1));
     assert!(bad(2).is_null());
     assert_eq!(slices(&record, "other").len(), 12);
-    let verdicts = record["comparisons"].as_array().unwrap().iter();
-    let primary = verdicts.filter(|verdict| verdict["role"] == "primary");
-    for value in primary {
+    let values = record["comparisons"].as_array().unwrap().iter();
+    for value in values.filter(|value| value["role"] == "primary") {
         let is_void = value["verdict"] == "invalid";
         assert_eq!(is_void, value["subject"] == "bad", "{value:#}");
     }

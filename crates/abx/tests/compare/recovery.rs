@@ -1,4 +1,4 @@
-//! Faults of a study: servers that are struck while they are under load, and their own logs of it.
+//! Faults of a study: servers are struck under load, and their own logs are the reference.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Ended, Home, findings, in_five_looks};
 
-/// One worker that is started again at once, and one that is so later: a whole second.
+/// A server that starts its worker again at once, and one that does so after a second.
 const SUPERVISED: &str = r#"
 wait = "asleep"
 [[subject]]
@@ -32,14 +32,14 @@ const DELAYED_AFTER_S: f64 = 0.9;
 fn conduct(home: &Home, text: &str, blocks: &str) -> Ended {
     let supervisor = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/supervisor.py");
     let logs = home.join("logs");
-    // Process ids come again: the logs of an earlier look do not belong to this one.
+    // Process ids repeat: the logs of an earlier look do not belong to this one.
     let _ = fs::remove_dir_all(&logs);
     fs::create_dir_all(&logs).unwrap();
     let text = text
         .replace("SUPERVISOR", supervisor.to_str().unwrap())
         .replace("LOGS", logs.to_str().unwrap());
     let study = home.write("study.toml", &text);
-    let shape = [
+    let flags = [
         "--pilot",
         "brief",
         "--rounds",
@@ -50,18 +50,22 @@ fn conduct(home: &Home, text: &str, blocks: &str) -> Ended {
     ];
     let words = [
         &["compare", &study, "--blocks", blocks, "--json", "-"],
-        &shape[..],
+        &flags[..],
     ]
     .concat();
     home.run_abx(&words)
 }
 
-/// The slices of a fault, of one subject.
-fn slices<'a>(record: &'a Value, fault: &str, subject: &str) -> Vec<&'a Value> {
+/// The slices of all faults and subjects.
+fn all_slices(record: &Value) -> impl Iterator<Item = &Value> {
     let blocks = record["blocks"].as_array().unwrap().iter();
-    let everything = blocks.flat_map(|block| block["faults"].as_array().unwrap());
-    everything
-        .filter(|value| value["fault"] == fault && value["subject"] == subject)
+    blocks.flat_map(|block| block["faults"].as_array().unwrap())
+}
+
+/// The slices of one fault and subject.
+fn slices<'a>(record: &'a Value, fault: &str, subject: &str) -> Vec<&'a Value> {
+    all_slices(record)
+        .filter(|slice| slice["fault"] == fault && slice["subject"] == subject)
         .collect()
 }
 
@@ -70,78 +74,68 @@ fn counts(slice: &Value, what: &str) -> Vec<u64> {
     list.map(|value| value.as_u64().unwrap()).collect()
 }
 
-/// Whether some fault came long after its time.
+/// Whether any fault struck late or not at all.
 fn has_late(record: &Value) -> bool {
-    let blocks = record["blocks"].as_array().unwrap().iter();
-    let mut everything = blocks.flat_map(|block| block["faults"].as_array().unwrap());
-    everything.any(|value| {
-        value["struck_ns"]
+    all_slices(record).any(|slice| {
+        slice["struck_ns"]
             .as_u64()
             .is_none_or(|at| at > 500_000_000)
     })
 }
 
-/// A request after a fault that is not lost has a response in the server's log; and no request with
-/// a response there is lost. Not certain are only the few that were under way at the fault or at
-/// the end.
-fn agrees_with_log(home: &Home, slice: &Value) {
+/// Asserts that each request after a fault is either lost or has a response in the server's log,
+/// except for a few that were under way at the fault or at the end.
+fn assert_agrees_with_log(home: &Home, slice: &Value) {
     const UNCERTAIN: i64 = 8;
     let struck_ns = slice["struck_ns"].as_u64().unwrap();
     let bucket_ns = slice["timeline"]["bucket_ns"].as_u64().unwrap();
     let struck = usize::try_from(struck_ns / bucket_ns).unwrap();
     let after = |what| counts(slice, what)[struck..].iter().sum::<u64>() as i64;
     let [sent, lost] = [after("due"), after("failed")];
-    let responded = responded_after(home, slice).len() as i64;
+    let responded = around_end(home, slice).1.len() as i64;
     assert!(
         (sent - responded - lost).abs() <= UNCERTAIN,
-        "{lost} lost of {sent}, and {responded} answered: {slice}"
+        "{lost} lost of {sent}, and {responded} in the log: {slice}"
     );
 }
 
-/// For how long the server did not respond around the end of a worker: from its last response to
-/// the first one of the worker that followed it.
+/// For how long the server did not respond: from the last response of the struck worker to the
+/// first response of its successor.
 fn gap_s(home: &Home, slice: &Value) -> f64 {
     let (last, after) = around_end(home, slice);
     (*after.iter().min().unwrap() - last) as f64 / 1e9
 }
 
-/// When the workers that followed the struck one first responded.
-fn responded_after(home: &Home, slice: &Value) -> Vec<u64> {
-    around_end(home, slice).1
-}
-
-/// The last response of the struck worker, and those of the same server after it.
+/// The time of the struck worker's last response, and of all later responses of its server.
 fn around_end(home: &Home, slice: &Value) -> (u64, Vec<u64>) {
     let struck = slice["struck"][0]["process_id"]
         .as_u64()
         .unwrap()
         .to_string();
-    let mut times: Vec<(String, String, Vec<u64>)> = Vec::new();
+    let mut logs: Vec<(String, String, Vec<u64>)> = Vec::new();
     for entry in fs::read_dir(home.join("logs")).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
         let (supervisor, worker) = name.split_once('-').unwrap();
         let text = fs::read_to_string(entry.path()).unwrap();
         let responded = text.lines().map(|line| line.parse().unwrap());
-        times.push((
+        logs.push((
             supervisor.to_owned(),
             worker.to_owned(),
             responded.collect(),
         ));
     }
-    let (supervisor, _, before) = times.iter().find(|parts| parts.1 == struck).unwrap();
+    let (supervisor, _, before) = logs.iter().find(|log| log.1 == struck).unwrap();
     let last = *before.last().unwrap();
-    let others = times.iter().filter(|parts| parts.0 == *supervisor);
-    let after = others
-        .flat_map(|parts| &parts.2)
-        .filter(|time| **time > last);
-    (last, after.copied().collect())
+    let of_server = logs.iter().filter(|log| log.0 == *supervisor);
+    let times = of_server.flat_map(|log| log.2.iter().copied());
+    (last, times.filter(|time| *time > last).collect())
 }
 
 #[test]
 fn the_faster_recovery_is_found_and_agrees_with_the_servers_log() {
     // Method: the only worker is killed; one supervisor waits for a second before it starts the
-    // next one. A request that was due while the server's own log has no response cannot have had a
+    // next one. Requests that were due during the gap in the server's log cannot have had a
     // response in time, except for the last of them.
     let home = Home::new();
     let crash = r#"
@@ -155,7 +149,7 @@ within = "2500ms"
 delayed_after = "900ms"
 "#;
     let text = format!("{SUPERVISED}{crash}");
-    // A machine that has no time for this may disturb a slice to its end.
+    // A busy machine may disturb a slice until its end.
     let (record, value) = in_five_looks(|| {
         let record = conduct(&home, &text, "6").json();
         let comparisons = record["comparisons"].as_array().unwrap();
@@ -191,7 +185,7 @@ delayed_after = "900ms"
             );
             let gap_s = gap_s(&home, slice);
             assert!(subject == "at-once" || gap_s >= 1.0, "{gap_s}");
-            agrees_with_log(&home, slice);
+            assert_agrees_with_log(&home, slice);
             let certain = (gap_s - DELAYED_AFTER_S) * RATE - 2.0;
             let disturbed = [counts(slice, "failed"), counts(slice, "delayed")].concat();
             let disturbed: u64 = disturbed.iter().sum();
@@ -231,8 +225,8 @@ fn fault(name: &str, what: &str) -> String {
 
 #[test]
 fn each_fault_is_injected_where_it_applies() {
-    // Method: every kind of fault to nginx with two workers and to a server of one process next to
-    // it, in one block; omitted faults are named, and nothing stays.
+    // Method: every kind of fault, in one block, to nginx with two workers and to a server of one
+    // process. Omitted faults are named, and no process is left.
     let home = Home::new();
     home.write("nginx.conf.in", NGINX_CONF);
     let alone =
@@ -246,7 +240,7 @@ fn each_fault_is_injected_where_it_applies() {
         fault("anew", "action = \"reload\""),
     ];
     let text = format!("wait = \"asleep\"\n{NGINX}{alone}{load}{}", faults.concat());
-    // The same for a fault that came when the slice was nearly over.
+    // A fault that came when the slice was nearly over shows nothing.
     let record = in_five_looks(|| {
         let record = conduct(&home, &text, "1").json();
         if has_late(&record) {
@@ -256,22 +250,22 @@ fn each_fault_is_injected_where_it_applies() {
         }
     });
     let only = |fault: &str, subject: &str| slices(&record, fault, subject)[0].clone();
-    let ran = |slice: &Value| {
+    let processes = |slice: &Value| {
         [&slice["processes_before"], &slice["processes_after"]].map(|value| value.as_u64().unwrap())
     };
-    assert_eq!(ran(&only("hang", "nginx")), [2, 1]);
-    // Workers continue without their master, which abx lets them do here.
+    assert_eq!(processes(&only("hang", "nginx")), [2, 1]);
+    // Workers continue without their master, and abx does not end them.
     let headless = only("headless", "nginx");
-    assert_eq!(ran(&headless), [1, 0]);
+    assert_eq!(processes(&headless), [1, 0]);
     assert_eq!(headless["struck"][0]["name"], "nginx");
     for subject in ["nginx", "alone"] {
         let end = only("end", subject);
-        assert_eq!(ran(&end)[1], 0);
+        assert_eq!(processes(&end)[1], 0);
         let struck = (end["struck_ns"].as_u64().unwrap() / 10_000_000) as usize;
         // A connection that was in use may still report its end.
         let due: u64 = counts(&end, "due")[struck + 20..].iter().sum();
         let failed: u64 = counts(&end, "failed")[struck + 20..].iter().sum();
-        assert_eq!(failed, due, "nobody is there to answer");
+        assert_eq!(failed, due, "no process is there to respond");
         assert!(due > 0 && only("again", subject)["struck_ns"].is_number());
     }
     assert_eq!(only("anew", "nginx")["struck"].as_array().unwrap().len(), 1);
@@ -288,7 +282,7 @@ fn each_fault_is_injected_where_it_applies() {
     home.wait_until_empty();
 }
 
-/// Responds at once, and starts the second of its workers later.
+/// A server that responds at once and starts its second worker later.
 const LATE_WORKER: &str = r#"
 wait = "asleep"
 [[subject]]
@@ -324,7 +318,7 @@ within = "2s"
 
 #[test]
 fn workers_that_start_after_the_first_response_are_counted() {
-    // Method: of two workers one starts after the server is ready; one of them is killed, and is
+    // Method: the second of two workers starts after the server is ready; one of them is killed and
     // not started again.
     let home = Home::new();
     let record = conduct(&home, LATE_WORKER, "1").json();
@@ -338,8 +332,9 @@ fn workers_that_start_after_the_first_response_are_counted() {
 
 #[test]
 fn a_subject_that_fails_before_a_fault_is_void_and_others_continue() {
-    // Method: a server that does not start for the third time, which is after the pilot and a block
-    // for the first fault; the other one has its fault in both blocks.
+    // Method: a server whose third start fails, which is that for its fault in the first block; the
+    // starts before are those of the pilot and the block. The other server has its fault in both
+    // blocks.
     let home = Home::new();
     let starts = home.join("starts");
     let starts = starts.to_str().unwrap();

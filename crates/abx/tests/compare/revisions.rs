@@ -11,7 +11,7 @@ use crate::support::{ABX, Home};
 const SHORT: [&str; 8] = [
     "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot", "brief",
 ];
-/// The command that builds the server, and the one that starts it.
+/// The flags for the commands that build the server, and the command that starts it.
 const BUILD: [&str; 4] = [
     "--build",
     "cp server.sh server",
@@ -34,7 +34,7 @@ fn git(home: &Home, words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// The source of a server with these further arguments.
+/// Writes the source of a server with these additional arguments.
 fn write_server(home: &Home, arguments: &str) {
     let text = format!("#!/bin/sh\nexec '{ABX}' serve --port \"$1\" {arguments}\n");
     home.write("code/server.sh", &text);
@@ -61,15 +61,15 @@ fn compare<'a>(revisions: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     first.chain(flags).chain(more.iter().copied()).collect()
 }
 
-fn revision(record: &Value, place: usize) -> &Value {
-    &record["subjects"][place]["revision"]
+fn revision(record: &Value, index: usize) -> &Value {
+    &record["subjects"][index]["revision"]
 }
 
 #[test]
 fn revisions_are_built_and_compared_by_name() {
     // Method: a tag, a branch and the working tree with a change, started by one command; the
-    // record, the report, and a second comparison, which builds nothing. A hook's variables
-    // point to another repository.
+    // record, the report, and a second comparison, which builds nothing. The variables that git
+    // sets for a hook point to another repository.
     let home = home();
     write_server(&home, "--seed 8");
     let words = [&BUILD[..], &[SERVER], &SHORT].concat();
@@ -120,8 +120,8 @@ fn revisions_are_built_and_compared_by_name() {
 
 #[test]
 fn builds_are_listed_and_removed() {
-    // Method: no build, then two, of which the list as JSON has commit, commands and size; they
-    // are cleaned by age and then all of them.
+    // Method: a list without builds, then one of two, whose JSON has commit, commands and size.
+    // Builds are removed by age, which matches none, and then all of them.
     let home = home();
     let listed = home.run_abx(&["cache", "list"]);
     assert!(listed.stdout.contains("No builds in "), "{}", listed.stdout);
@@ -145,16 +145,16 @@ fn builds_are_listed_and_removed() {
         assert!(text.contains(part), "{part}: {text}");
     }
     let clean = |more: &[&str]| home.run_abx(&[&["cache", "clean"], more].concat()).stdout;
-    let kept = clean(&["--older-than", "1d"]);
-    assert!(kept.contains("Removed 0 builds"), "{kept}");
-    let removed = clean(&[]);
-    assert!(removed.contains("Removed 2 builds"), "{removed}");
+    let by_age = clean(&["--older-than", "1d"]);
+    assert!(by_age.contains("Removed 0 builds"), "{by_age}");
+    let all = clean(&[]);
+    assert!(all.contains("Removed 2 builds"), "{all}");
 }
 
 #[test]
 fn a_study_file_may_take_subjects_from_revisions() {
-    // Method: a study in the repository, whose subjects are a tag and the working tree, one of
-    // them by {build}; and three files that are refused.
+    // Method: a study in the repository, whose subjects are a tag and the working tree, one of them
+    // started from {build}; and four study files that are refused.
     let home = home();
     let study = |from: &str, more: &str| {
         let text = format!(
@@ -274,9 +274,9 @@ macro_rules! file {
 
 #[test]
 fn the_script_for_ci_fails_on_a_certain_slowdown_and_names_the_commits() {
-    // Method: the script that the workflows call, over a repository of ten commits of which the
-    // seventh works for three times as long: that one with its head, and then the head with the
-    // commit before it. The summary is on the job's page, and everything is kept.
+    // Method: the script that the workflows call, over a repository of ten commits, of which the
+    // seventh triples the server's work: the head compared with the first commit, and then with its
+    // parent. The job's page has the summary, and the script keeps its results.
     let home = Home::new();
     fs::create_dir(home.join("code")).unwrap();
     git(&home, &["init", "--quiet", "--initial-branch=main"]);
@@ -289,9 +289,9 @@ fn the_script_for_ci_fails_on_a_certain_slowdown_and_names_the_commits() {
     }
     let script = file!("examples/ci/compare-revisions");
     let run = |base: &str, results: &str| {
-        let words =
+        let call =
             "cd code && exec \"$EXAMPLE\" \"$BASE\" 'cp server.sh server' 'sh server {port}'";
-        let mut command = home.abx_after(&format!("{words} {results}"), &[]);
+        let mut command = home.abx_after(&format!("{call} {results}"), &[]);
         command
             .env("EXAMPLE", script)
             .env("BASE", base)
@@ -310,8 +310,8 @@ fn the_script_for_ci_fails_on_a_certain_slowdown_and_names_the_commits() {
     assert!(page.contains(&base[..7]) && page.contains("HEAD"), "{page}");
     let junit = fs::read_to_string(home.join("code/slower/junit.xml")).unwrap();
     assert!(junit.contains("<failure"), "{junit}");
-    for kept in ["record.json", "report.html", "summary.md"] {
-        assert!(home.join("code/slower").join(kept).exists(), "{kept}");
+    for name in ["record.json", "report.html", "summary.md"] {
+        assert!(home.join("code/slower").join(name).exists(), "{name}");
     }
     let ended = run("HEAD~1", "equal");
     assert_ne!(ended.status.code(), Some(1), "{ended:#?}");
@@ -319,8 +319,8 @@ fn the_script_for_ci_fails_on_a_certain_slowdown_and_names_the_commits() {
 
 #[test]
 fn the_action_calls_the_script_with_inputs_that_it_declares() {
-    // Method: each input that a step uses stands among the inputs, and each has a description;
-    // the example names only inputs that there are, and every required one. The Python of `make setup` reads YAML.
+    // Method: every input that a step uses is declared and has a description. The example sets only
+    // declared inputs, and every required one. The Python of `make setup` reads YAML.
     let check = r#"
 import re, sys, yaml
 action = yaml.safe_load(open(sys.argv[1]))

@@ -1,5 +1,5 @@
-//! Services: servers that all subjects of a block need. Here that is the built-in server, behind
-//! two nginx that pass requests on to it.
+//! Services: servers that all subjects of a block need. Here the service is the built-in server,
+//! and the subjects are two nginx that forward requests to it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ const NGINX: &str = "daemon off; pid {dir}/pid; worker_processes 1; events {} ht
     server { listen 127.0.0.1:{port}; location / { proxy_http_version 1.1; \
     proxy_set_header Connection ''; proxy_pass http://store; } } }";
 
-/// Writes down each start, and where it was started.
+/// A service that prints where it starts and records the process id of each start.
 const STORE: &str = r#"#!/bin/sh
 echo "store at $1 in $(pwd)"
 echo $$ >> "$2/starts"
@@ -65,8 +65,8 @@ fn lines(path: PathBuf) -> usize {
     fs::read_to_string(path).unwrap_or_default().lines().count()
 }
 
-/// Waits until the service responds for subjects in a block after the first.
-fn in_the_second_block(running: &mut Running) {
+/// Waits until the service is under load in a block after the first.
+fn wait_for_second_block(running: &mut Running) {
     running.until("a complete block", |home| {
         let text = fs::read_to_string(home.records_in("state/abx").first()?).ok()?;
         let record: Value = serde_json::from_str(&text).ok()?;
@@ -77,12 +77,13 @@ fn in_the_second_block(running: &mut Running) {
         let starts = fs::read_to_string(home.join("starts")).unwrap();
         let cpu = process_cpu(starts.lines().last()?.parse().ok()?)?;
         let first = *first.get_or_insert(cpu);
-        // More than its start takes, and the requests of subjects that are being verified.
+        // More than its start and the verification of the subjects take.
         (cpu.since(first) > Nanos(100_000_000)).then_some(())
     });
 }
 
-fn killed(home: &Home, start: usize) -> Option<()> {
+/// Kills the service's process of this start, from 0; `None` if it has ended.
+fn kill_service(home: &Home, start: usize) -> Option<()> {
     let starts = fs::read_to_string(home.join("starts")).unwrap();
     let pid = starts.lines().nth(start)?.parse().unwrap();
     let process = Process::find(pid).unwrap()?;
@@ -91,11 +92,10 @@ fn killed(home: &Home, start: usize) -> Option<()> {
 
 #[test]
 fn a_service_is_kept_over_blocks_or_started_for_each() {
-    // Method: two blocks and the pilot. Each start is written down, and so is each filling, with
-    // the port that the server then has; the second way also checks by HTTP whether it is ready,
-    // the first by a command.
-    let seed = r#"seed = ["sh", "-c", "echo {port} {service_is_no_word} >> {study}/seeds"]"#;
-    let seed = seed.replace(" {service_is_no_word}", " {{port}}");
+    // Method: the pilot and two blocks. Each start is recorded, and each seed with the port of the
+    // service. A command checks whether the kept service is ready, and HTTP whether the restarted
+    // one is.
+    let seed = r#"seed = ["sh", "-c", "echo {port} {{port}} >> {study}/seeds"]"#;
     let check = r#"ready = { check = ["sh", "-c", "test -e {study}/starts"], within = "20s" }"#;
     let path = r#"ready = { path = "/", within = "20s" }"#;
     for (keys, starts) in [
@@ -131,15 +131,15 @@ fn a_service_is_kept_over_blocks_or_started_for_each() {
 
 #[test]
 fn a_service_that_dies_costs_its_block_and_is_started_again() {
-    // Method: SIGKILL for it in mid-block, once; then for each one that serves, which
-    // ends the study with the end of its output. Everything measured is kept.
+    // Method: SIGKILL of the service in a block, once; then at each start, which ends the study
+    // with the last lines of the service's output. All measurements are kept.
     let home = Home::new();
     let study = study(&home, "");
     let longer = |word| if word == "4" { "40" } else { word };
     let words: Vec<&str> = compare(&study, "2").into_iter().map(longer).collect();
     let mut running = home.start(&mut home.abx(&words));
-    in_the_second_block(&mut running);
-    killed(&home, 0).unwrap();
+    wait_for_second_block(&mut running);
+    kill_service(&home, 0).unwrap();
     let ended = running.wait();
     ended.expect(0, &["the service store ended (signal 9)"]);
     let record = home.record();
@@ -147,7 +147,7 @@ fn a_service_that_dies_costs_its_block_and_is_started_again() {
         let blocks = record["blocks"].as_array().unwrap().iter();
         blocks.map(|block| block["complete"] == true).collect()
     };
-    assert_eq!(complete(&record).iter().filter(|is_so| **is_so).count(), 2);
+    assert_eq!(complete(&record).iter().filter(|&&done| done).count(), 2);
     assert_eq!(lines(home.join("starts")), 2);
     for block in record["blocks"].as_array().unwrap() {
         let died = &block["services"]["store"]["died"];
@@ -161,8 +161,8 @@ fn a_service_that_dies_costs_its_block_and_is_started_again() {
         running.until("the next start", |home| {
             (lines(home.join("starts")) > start).then_some(())
         });
-        in_the_second_block(&mut running);
-        killed(&home, start).unwrap();
+        wait_for_second_block(&mut running);
+        kill_service(&home, start).unwrap();
     }
     let ended = running.wait();
     ended.expect(3, &["service store ended", "signal 9", "store at "]);
@@ -175,7 +175,7 @@ fn a_service_that_dies_costs_its_block_and_is_started_again() {
 
 #[test]
 fn a_service_that_does_not_serve_is_reported_with_its_output() {
-    // Method: a seed that fails, a check that never ends well, and a service that ends.
+    // Method: a seed that fails, a check that never succeeds, and a response with the wrong status.
     for (keys, code, texts) in [
         (
             r#"seed = ["sh", "-c", "echo no such table; exit 4"]"#,
@@ -211,8 +211,8 @@ fn a_service_that_does_not_serve_is_reported_with_its_output() {
 
 #[test]
 fn a_stop_or_a_kill_leaves_nothing_of_a_service() {
-    // Method: SIGINT while it is being filled and while it is under load, and SIGKILL for
-    // abx in both: service, seed and folders are gone.
+    // Method: SIGINT and SIGKILL of abx, while the service is seeded and while it is under load.
+    // Service, seed and folders are gone.
     let endless = r#"seed = ["sh", "-c", "echo $$ >> {study}/seeds; sleep 600 & wait"]"#;
     for (keys, marker) in [(endless, "seeds"), ("", "starts")] {
         for signal in [Signal::Int, Signal::Kill] {
@@ -223,7 +223,7 @@ fn a_stop_or_a_kill_leaves_nothing_of_a_service() {
                 (lines(home.join(marker)) > 0).then_some(())
             });
             if keys.is_empty() {
-                in_the_second_block(&mut running);
+                wait_for_second_block(&mut running);
             }
             running.signal(signal);
             match signal {
@@ -240,7 +240,7 @@ fn a_stop_or_a_kill_leaves_nothing_of_a_service() {
 
 #[test]
 fn a_check_lists_a_service_before_its_subjects() {
-    // Method: all well; then a service that cannot be filled, whose subjects are named too.
+    // Method: a service that works; then one that cannot be seeded, which breaks its subjects too.
     let home = Home::new();
     let study = study(&home, "");
     let ended = home.run_abx(&["study", "check", &study, "--json", "-"]);

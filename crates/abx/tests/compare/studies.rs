@@ -1,14 +1,14 @@
-//! Study files: conducted as written, and refused with file, line, key and remedy when they have no
-//! meaning.
+//! Study files: valid ones run as written, and invalid ones are refused with file, line, key and
+//! remedy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{ABX, Home, assert_honest, slices};
+use crate::support::{ABX, Home, assert_honest, read_json, slices};
 
-/// Two built-in servers that serve the made files, one of them by way of a template.
+/// A study of two built-in servers that serve the study's file, one of them through a template.
 fn good() -> String {
     format!(
         r#"schema = "abx.study_file/1"
@@ -53,7 +53,7 @@ fn start_script() -> String {
     )
 }
 
-/// A folder with the good study and its needs, changed by one exchange.
+/// A folder with the good study, in which `wrong` replaces `right` once, and the study's files.
 fn study(home: &Home, right: &str, wrong: &str) -> PathBuf {
     let text = good();
     assert!(text.contains(right), "{right}");
@@ -64,7 +64,7 @@ fn study(home: &Home, right: &str, wrong: &str) -> PathBuf {
     folder
 }
 
-/// The loads of the study's purpose.
+/// The loads of the primary comparisons.
 fn rows(record: &Value) -> Vec<String> {
     let comparisons = record["comparisons"].as_array().unwrap().iter();
     let primary = comparisons.filter(|comparison| comparison["role"] == "primary");
@@ -74,8 +74,8 @@ fn rows(record: &Value) -> Vec<String> {
 
 #[test]
 fn a_study_runs_as_its_file_defines() {
-    // Method: made files, a template, an environment, a baseline, a sweep and a
-    // second load; flags of the study win over the file.
+    // Method: a file of the study, a template, an environment, a baseline, a sweep and a second
+    // load; flags override the study file.
     let home = Home::new();
     let folder = study(&home, "blocks = 1", "blocks = 9");
     let folder = folder.to_str().unwrap();
@@ -108,7 +108,7 @@ fn a_study_runs_as_its_file_defines() {
 #[test]
 fn only_the_declared_pairs_of_a_study_are_compared() {
     // Method: three servers and three loads, two pairs with two baselines, one of them under one
-    // row of a sweep; the record, its report, and a pair with an unknown name.
+    // load of a sweep; the record, its report, and a pair with an unknown name.
     let home = Home::new();
     let declared = format!(
         r#"[[contrast]]
@@ -130,12 +130,12 @@ name = "fresh""#
     let fresh = "[[load]]\nname = \"fresh\"";
     let folder = study(&home, fresh, &declared);
     let folder = folder.to_str().unwrap();
-    let saved = home.join("contrasts.json");
-    let saved = saved.to_str().unwrap();
+    let path = home.join("contrasts.json");
+    let saved = path.to_str().unwrap();
     let ended = home.run_abx(&[
         "compare", folder, "--pilot", "brief", "--rounds", "2", "--json", saved,
     ]);
-    let record: Value = serde_json::from_str(&fs::read_to_string(saved).unwrap()).unwrap();
+    let record = read_json(&path);
     ended.expect_measured(&record);
     let pair = |value: &Value| -> String {
         let word = |key: &str| value[key].as_str().unwrap().to_owned();
@@ -175,8 +175,8 @@ name = "fresh""#
 
 #[test]
 fn the_studies_of_this_repository_run() {
-    // Method: both in a short form, from their folders; every row is there, and every response
-    // correct.
+    // Method: two studies in a short form, from their folders. Every load is there, and every
+    // attempt has one outcome.
     for (name, expected) in [
         (
             "nginx-vs-lighttpd",
@@ -204,9 +204,9 @@ fn the_studies_of_this_repository_run() {
         ended.expect_measured(&record);
         assert_eq!(rows(&record), expected);
         for subject in record["subjects"].as_array().unwrap() {
-            let values = slices(&record, subject["name"].as_str().unwrap());
-            assert!(!values.is_empty());
-            values.iter().for_each(assert_honest);
+            let slices = slices(&record, subject["name"].as_str().unwrap());
+            assert!(!slices.is_empty());
+            slices.iter().for_each(assert_honest);
         }
     }
 }
@@ -299,14 +299,14 @@ const MISTAKES: &[(&str, &str, &[&str])] = &[
 
 #[test]
 fn mistakes_are_reported_with_file_line_key_and_remedy() {
-    // Method: one thing wrong at a time; nothing is started, nothing recorded.
+    // Method: one mistake at a time; nothing starts, and nothing is recorded.
     let touch = r#"command = ["sh", "-c", "touch started; sleep 9", "{port}"]"#;
     let first =
         format!(r#"command = ["{ABX}", "serve", "--port", "{{port}}", "--root", "{{dir}}/www"]"#);
     for (right, wrong, texts) in MISTAKES {
         let home = Home::new();
         let right = right.replace("FIRST", &first);
-        // The subject that comes first would leave a trace.
+        // The first subject would leave a file if it started.
         let folder = study(&home, &right, wrong);
         let file = folder.join("study.toml");
         let text = fs::read_to_string(&file).unwrap().replace(&first, touch);
@@ -320,7 +320,8 @@ fn mistakes_are_reported_with_file_line_key_and_remedy() {
 
 #[test]
 fn files_that_are_not_studies_are_refused() {
-    // Method: nothing, far too much, a template with a wrong word, no file.
+    // Method: a template with an unknown placeholder, an empty file, far too long a file, and no
+    // file.
     let home = Home::new();
     let folder = study(&home, "seed = 5", "seed = 5");
     let (file, template) = (folder.join("study.toml"), folder.join("start.sh.in"));
@@ -341,8 +342,8 @@ fn files_that_are_not_studies_are_refused() {
 
 #[test]
 fn needs_of_subjects_are_listed_and_installed_only_on_request() {
-    // Method: a subject that is built, with and without --install; then one that
-    // the user has to bring, and a package that does not exist.
+    // Method: a subject that is built, with and without --install; then one that the user has to
+    // provide, and a package that does not exist.
     let home = Home::new();
     let folder = study(
         &home,
@@ -368,11 +369,11 @@ fn needs_of_subjects_are_listed_and_installed_only_on_request() {
     ];
     home.run_abx(&words)
         .expect(2, &["study.toml", "one: ", "sh -c", "--install"]);
-    assert!(!home.join(".cache").exists(), "had without being asked");
+    assert!(!home.join(".cache").exists(), "installed without a flag");
     let ended = home.run_abx(&[&words[..], &["--install"]].concat());
     let record = ended.json();
     ended.expect_measured(&record);
-    // Needs that are there are not installed again.
+    // What is installed is not installed again.
     let again = home.run_abx(&words);
     again.expect_measured(&again.json());
 
@@ -394,7 +395,8 @@ fn needs_of_subjects_are_listed_and_installed_only_on_request() {
 
 #[test]
 fn flags_that_conflict_with_a_study_file_are_refused() {
-    // Method: each kind of flag, and words that are no study next to one.
+    // Method: each kind of flag, a subject next to a study, a flag of studies without one, and a
+    // study with a single subject.
     let home = Home::new();
     let folder = study(&home, "seed = 5", "seed = 5");
     let folder = folder.to_str().unwrap();
@@ -414,19 +416,11 @@ fn flags_that_conflict_with_a_study_file_are_refused() {
         home.run_abx(&[&["compare"], *words].concat())
             .expect(2, texts);
     }
-    let alone = study(
-        &home,
-        "[[subject]]\nname = \"one\"",
-        "[[subject]]\nname = \"one\"",
-    );
     let text = good();
     let (before, rest) = text.split_once("[[subject]]\nname = \"one\"").unwrap();
     let after = rest.split_once("[[subject]]").unwrap().1;
-    fs::write(
-        alone.join("study.toml"),
-        format!("{before}[[subject]]{after}"),
-    )
-    .unwrap();
+    let alone = format!("{before}[[subject]]{after}");
+    home.write("my-study/study.toml", &alone);
     home.run_abx(&["compare", folder]).expect(
         2,
         &["study.toml:", "one subject alone", "second [[subject]]"],

@@ -1,4 +1,4 @@
-//! Exit code 3: subjects that do not come up, do not stay, or do not go.
+//! Subjects that do not start, that end under load, or that do not stop, and what that costs.
 
 use std::fs;
 
@@ -43,7 +43,7 @@ fn a_subject_that_never_listens_is_reported_with_a_remedy() {
 
 #[test]
 fn a_subject_that_dies_in_a_block_leaves_the_blocks_before() {
-    // Method: kill it under load once a block is on disk.
+    // Method: SIGKILL of a subject under load once a block is on disk.
     let home = Home::new();
     let (stays, dies) = (subject("stays", ""), subject("dies", "--seed 4711"));
     let compare = [
@@ -73,8 +73,8 @@ fn a_subject_that_dies_in_a_block_leaves_the_blocks_before() {
 
 #[test]
 fn a_subject_that_responds_differently_from_its_third_start_on_ends_the_study() {
-    // Method: the pilot and the first block see the page that the other has, the second block
-    // another one. The measurements before are kept.
+    // Method: in the pilot and the first block the subject serves the same page as the other one,
+    // in the second block a longer page. The first block is kept.
     let home = Home::new();
     let changes = format!(
         "changes=sh -c 'echo >>starts; [ $(wc -l <starts) -lt 3 ] || more=\"--page-bytes 88\"; \
@@ -92,7 +92,7 @@ fn a_subject_that_responds_differently_from_its_third_start_on_ends_the_study() 
 
 #[test]
 fn a_subject_that_ignores_the_stop_signal_is_killed() {
-    // Method: a server with SIGTERM ignored, three seconds to go, and one block.
+    // Method: a server that ignores SIGTERM and has three seconds to stop, in one block.
     let home = Home::new();
     let stubborn =
         format!("stubborn=sh -c 'trap \"\" TERM; exec {ABX} serve --port $PORT' {{port}}");
@@ -112,9 +112,8 @@ fn a_subject_that_ignores_the_stop_signal_is_killed() {
 
 #[test]
 fn children_of_a_subject_end_with_it() {
-    // Method: a shell that starts the server and two sleepers of its own, one
-    // of them in a session of its own, and waits. The end of the run looks
-    // whether any is left.
+    // Method: a shell that starts the server and two sleepers, one of them in its own session, and
+    // waits. The run checks that no process is left.
     let home = Home::new();
     let forks = format!(
         "forks=sh -c 'setsid sleep 600 & sleep 600 & {ABX} serve --port $PORT & wait' {{port}}"
@@ -126,9 +125,8 @@ fn children_of_a_subject_end_with_it() {
 
 #[test]
 fn another_program_on_a_subject_s_port_is_not_measured() {
-    // Method: a subject that leaves its port to a server that another process started there. That
-    // one is the test's own: it takes the port that the subject was given, which the subject writes
-    // down.
+    // Method: a subject that writes its port to a file and does not listen there. The test starts
+    // another server on this port.
     let home = Home::new();
     let idle = "idle=sh -c 'echo $PORT >port.new; mv port.new port; exec sleep 600' {port}";
     let good = subject("good", "");
@@ -142,8 +140,7 @@ fn another_program_on_a_subject_s_port_is_not_measured() {
 
 #[test]
 fn a_full_disk_in_the_middle_costs_no_measurement() {
-    // Method: a state folder in which the first save fits and the first block
-    // does not.
+    // Method: a state folder that has room for the first save and not for the first block.
     let home = Home::new();
     let before = "mount -t tmpfs -o size=16k none state";
     let compare = [&["compare", "--quiet"], &SHORT[..]].concat();
@@ -162,7 +159,7 @@ fn a_full_disk_in_the_middle_costs_no_measurement() {
 
 #[test]
 fn a_run_whose_server_dies_makes_no_claim() {
-    // Method: kill the server once it has worked.
+    // Method: SIGKILL of the server once it is under load.
     let home = Home::new();
     let server = Server::start(&[]);
     let run = [
@@ -180,12 +177,9 @@ fn a_run_whose_server_dies_makes_no_claim() {
     send(server.id(), Signal::Kill);
     let ended = running.wait();
     let record = ended.expect(3, &[]).json();
-    let requests = only_slice(&record);
-    assert_honest(&requests);
-    assert!(requests["ok"].as_u64() > Some(0), "{requests}");
-    assert!(
-        requests["ok"].as_u64() < requests["sent"].as_u64(),
-        "{requests}"
-    );
+    let slice = only_slice(&record);
+    assert_honest(&slice);
+    assert!(slice["ok"].as_u64() > Some(0), "{slice}");
+    assert!(slice["ok"].as_u64() < slice["sent"].as_u64(), "{slice}");
     assert_eq!(findings(&record, "stopped_answering").len(), 1, "{record}");
 }

@@ -6,11 +6,11 @@ use crate::support::{Home, Server, read_json, subject};
 
 /// The record of a short comparison.
 fn compared(subjects: &[String], more: &[&str]) -> Value {
-    ended(subjects, more).1
+    messages_and_record(subjects, more).1
 }
 
-/// The same with the messages meanwhile.
-fn ended(subjects: &[String], more: &[&str]) -> (String, Value) {
+/// The messages and the record of a short comparison.
+fn messages_and_record(subjects: &[String], more: &[&str]) -> (String, Value) {
     let home = Home::new();
     let mut words = vec!["compare"];
     words.extend(subjects.iter().map(String::as_str));
@@ -24,7 +24,7 @@ fn ended(subjects: &[String], more: &[&str]) -> (String, Value) {
     (ended.stderr, record)
 }
 
-fn two() -> Vec<String> {
+fn two_subjects() -> Vec<String> {
     vec![subject("one", ""), subject("other", "")]
 }
 
@@ -39,8 +39,8 @@ fn primary(record: &Value) -> Vec<&Value> {
 
 #[test]
 fn eight_subjects_are_compared_ranked_and_checked_against_the_ceiling() {
-    // Method: eight times the same server; each compared with the first, every pair in
-    // the order, and a server that does nothing that is no subject.
+    // Method: the same server eight times. Each is compared with the first, the ranking has every
+    // pair, and the server of the ceiling, which does nothing, is not a subject.
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let subjects: Vec<String> = names.iter().map(|name| subject(name, "")).collect();
     let record = compared(&subjects, &["-c", "2"]);
@@ -66,9 +66,9 @@ fn eight_subjects_are_compared_ranked_and_checked_against_the_ceiling() {
 
 #[test]
 fn a_list_of_connections_is_a_sweep() {
-    // Method: four numbers; sweep and loads have them in the order of the axis, and the
-    // loads of the block are all there. Without a ceiling nothing else is loaded.
-    let record = compared(&two(), &["-c", "4,1,2,8", "--no-ceiling"]);
+    // Method: four numbers of connections. The sweep and the loads are in the order of the axis,
+    // and the block has all loads. Without a ceiling nothing else is loaded.
+    let record = compared(&two_subjects(), &["-c", "4,1,2,8", "--no-ceiling"]);
     let sweep = &record["conclusions"]["sweeps"][0];
     assert_eq!(sweep["axis"], "connections");
     assert_eq!(sweep["at"], serde_json::json!([1.0, 2.0, 4.0, 8.0]));
@@ -88,9 +88,9 @@ fn a_list_of_connections_is_a_sweep() {
 
 #[test]
 fn shares_become_rates_of_the_slowest() {
-    // Method: a server of 2 ms for each response over one connection can do fewer than 500 a
-    // second; shares of it are rates below that, in this order. A pilot's results are never the
-    // same twice, so where they are, it was one pilot.
+    // Method: a server that takes 2 ms for each response serves fewer than 500 a second over one
+    // connection; its shares are lower rates, in this order. Two pilots never have the same
+    // results, so loads with the same results share a pilot.
     let subjects = [subject("quick", ""), subject("slow", "--delay 2ms")];
     let record = compared(&subjects, &["-r", "20%,40%", "-c", "1,2"]);
     let loads = list(&record, "loads");
@@ -102,7 +102,7 @@ fn shares_become_rates_of_the_slowest() {
     assert_eq!(loads[0]["pilot"], loads[1]["pilot"]);
     assert_ne!(loads[0]["pilot"], loads[2]["pilot"]);
     let rate = |load: &Value| load["settings"]["arrivals"]["rate_per_s"].as_f64().unwrap();
-    // Of one and the same speed, rounded to whole requests per second.
+    // Both are shares of one capacity, rounded to whole requests per second.
     assert!(rate(&loads[0]) > 0.0);
     assert!((2.0 * rate(&loads[0]) - rate(&loads[1])).abs() <= 2.0);
     assert!(rate(&loads[1]) < 250.0, "{}", rate(&loads[1]));
@@ -111,43 +111,44 @@ fn shares_become_rates_of_the_slowest() {
 
 #[test]
 fn an_objective_finds_its_own_rates() {
-    // Method: an objective that is met up to the capacity of a server of 5 ms; the rates of the
-    // grid all have it, and both subjects have a capacity, by short tries and by the only block.
+    // Method: an objective that a server of 5 ms meets up to its capacity. All rates of the grid
+    // have the objective, and both subjects have a capacity, by short tries and by the only block.
     let subjects = [
         subject("one", "--delay 5ms"),
         subject("other", "--delay 5ms"),
     ];
-    let (message, record) = ended(&subjects, &["--slo", "p50<200ms,errors<50%", "-c", "1"]);
-    let tries = "p50<200ms,errors<50% was met in short tries by one up to about ";
-    assert!(message.contains(tries), "{message}");
+    let slo = "p50<200ms,errors<50%";
+    let (messages, record) = messages_and_record(&subjects, &["--slo", slo, "-c", "1"]);
+    let tries = format!("{slo} was met in short tries by one up to about ");
+    assert!(messages.contains(&tries), "{messages}");
     let capacities = list(&record["conclusions"], "capacities");
     assert_eq!(capacities.len(), 2);
     for capacity in capacities {
-        let ends = ["rate_per_s", "low", "high"].map(|key| capacity[key].is_number());
-        assert!(ends.contains(&true), "{capacity}");
+        let bounds = ["rate_per_s", "low", "high"].map(|key| capacity[key].is_number());
+        assert!(bounds.contains(&true), "{capacity}");
     }
     let loads = list(&record, "loads");
     assert!(loads.len() >= 7, "{} rates", loads.len());
     for load in loads {
-        assert_eq!(load["settings"]["objective"], "p50<200ms,errors<50%");
+        assert_eq!(load["settings"]["objective"], slo);
     }
     assert_eq!(list(&record["conclusions"], "sweeps").len(), 0);
-    let about: Vec<&Value> = primary(&record);
+    let primary = primary(&record);
     assert!(
-        about.iter().all(|value| value["metric"] == "capacity"),
-        "{about:?}"
+        primary.iter().all(|value| value["metric"] == "capacity"),
+        "{primary:?}"
     );
 }
 
-/// The record of one server alone, and the report of it.
+/// Measures one server alone; returns its record and its report.
 fn alone(server: &Server, words: &[&str]) -> (Value, String) {
     let home = Home::new();
-    let fixed = ["run", &server.url, "--json", "record.json"];
-    let ended = home.run_abx(&[&fixed[..], words].concat());
+    let run = ["run", &server.url, "--json", "record.json"];
+    let ended = home.run_abx(&[&run[..], words].concat());
     let record = read_json(&home.join("record.json"));
     // Blocks that added further rates may be fewer than planned.
-    let is_whole = ["blocks", "budget"].map(|reason| record["end"]["reason"] == reason);
-    assert!(is_whole.contains(&true), "{ended:#?}");
+    let reason = record["end"]["reason"].as_str();
+    assert!(matches!(reason, Some("blocks" | "budget")), "{ended:#?}");
     assert_eq!(list(&record, "comparisons").len(), 0);
     // On a busy machine the result may be void, and the record states that.
     let is_void = record["validity"]["status"] == "invalid";
@@ -163,9 +164,8 @@ fn alone(server: &Server, words: &[&str]) -> (Value, String) {
 
 #[test]
 fn one_server_alone_has_a_curve_over_connections() {
-    // Method: a server of 2 ms for each response has eight times the throughput over eight
-    // connections as over one, so that its highest throughput may lie beyond. The time is
-    // announced.
+    // Method: a server that takes 2 ms for each response has eight times the throughput over eight
+    // connections as over one, so its highest throughput may need more connections.
     let server = Server::start(&["--delay", "2ms"]);
     let (record, report) = alone(&server, &["-c", "8,1", "-d", "2s"]);
     // Each load is measured for as long as requested, in six blocks.
@@ -195,7 +195,7 @@ fn one_server_alone_has_a_curve_over_connections() {
 
 #[test]
 fn one_server_alone_is_loaded_by_shares_of_its_capacity() {
-    // Method: a fifth and two fifths of a server that can do fewer than 500 a second.
+    // Method: 20 % and 40 % of the capacity of a server that serves fewer than 500 a second.
     let server = Server::start(&["--delay", "2ms"]);
     let (record, report) = alone(&server, &["-r", "20%,40%", "-c", "1", "-d", "2s"]);
     let loads = list(&record, "loads");
@@ -210,8 +210,8 @@ fn one_server_alone_is_loaded_by_shares_of_its_capacity() {
 
 #[test]
 fn one_server_alone_has_a_capacity() {
-    // Method: an objective that is met up to the capacity of a server of 5 ms; every block
-    // continues until a rate holds and another fails.
+    // Method: an objective that a server of 5 ms meets up to its capacity; every block continues
+    // until one rate holds and another fails.
     let server = Server::start(&["--delay", "5ms"]);
     let slo = "p50<200ms,errors<50%";
     let (record, report) = alone(&server, &["--slo", slo, "-c", "1", "-d", "10s"]);

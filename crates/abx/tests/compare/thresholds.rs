@@ -34,7 +34,7 @@ fn a_run_and_its_record_fail_by_their_thresholds() {
 
 #[test]
 fn too_few_requests_settle_nothing() {
-    // Method: p99 of four requests that were all fast, with and without a word about it.
+    // Method: p99 of four requests that were all fast, with and without `--quiet`.
     let home = Home::new();
     let server = Server::start(&[]);
     let run = [
@@ -91,8 +91,8 @@ fn thresholds_hold_for_each_of_several_loads() {
 
 #[test]
 fn a_mistake_in_a_threshold_is_found_before_anything_is_loaded() {
-    // Method: a wrong unit, another sign, a load that is not there, and a flag of k6; nothing
-    // listens there.
+    // Method: a missing unit, a wrong sign, an unknown load, and a flag of k6; no server listens
+    // there.
     let home = Home::new();
     let url = "http://127.0.0.1:9/";
     for (text, why) in [

@@ -7,7 +7,7 @@ use crate::support::{Home, Server};
 #[test]
 fn a_warm_up_is_sent_and_counted_nowhere() {
     // Method: a number of requests, a rate and messages of WebSocket, each after a warm-up: the
-    // requested load counts, and the warm-up is recorded next to it.
+    // requested load counts, and the warm-up is recorded apart from it.
     let home = Home::new();
     let server = Server::start(&["--websocket"]);
     let echo = format!("{}echo", server.url.replace("http://", "ws://"));
@@ -20,10 +20,10 @@ fn a_warm_up_is_sent_and_counted_nowhere() {
         let mut texts = vec!["run", url, "--warmup", "200ms", "--quiet", "--json", "-"];
         texts.extend(words.split(' '));
         let record = home.run_abx(&texts).json();
-        let ordered = &record["loads"][0]["pilot"];
-        assert_eq!(ordered["warm_up_ns"], 200_000_000, "{words}");
-        let asked: u64 = words.split(' ').nth(1).unwrap().parse().unwrap();
-        assert_eq!(record["sent"], json!(asked), "{words}");
+        let pilot = &record["loads"][0]["pilot"];
+        assert_eq!(pilot["warm_up_ns"], 200_000_000, "{words}");
+        let requested: u64 = words.split(' ').nth(1).unwrap().parse().unwrap();
+        assert_eq!(record["sent"], json!(requested), "{words}");
         let load = &record["blocks"][0]["loads"][0];
         assert_eq!(load["slices"]["discarded"].as_object(), None, "{words}");
         let warm_up = &load["sides"]["readings"]["warm_up"]["values"];

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{ABX, Home, Server, findings};
+use crate::support::{ABX, Home, Server, findings, read_json};
 
 const MANY_THREADS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/many_threads.py");
 
@@ -11,9 +11,9 @@ const UNPRIVILEGED: &str = "if [ $(id -u) = 0 ]; then
     set -- setpriv --bounding-set=-all --inh-caps=-all \"$@\"
 fi";
 
-/// Compares the reference server with itself and this extra cost, in three blocks, by abx after
-/// these commands of a shell; `None` if this machine does not permit sampling, which abx has to
-/// report then.
+/// The difference between the built-in server and one with this extra cost, in three blocks, by an
+/// abx that a shell starts after the commands in `before`. `None` if this machine does not permit
+/// sampling, which abx has to report then.
 fn compared(home: &Home, before: &str, cost: &str) -> Option<Value> {
     let plain = format!("plain={ABX} serve --port {{port}}");
     let costly = format!("costly={ABX} serve --port {{port}} {cost}");
@@ -37,18 +37,17 @@ fn compared(home: &Home, before: &str, cost: &str) -> Option<Value> {
     Some(differences[0].clone())
 }
 
-/// The record `r.json` of a comparison that samples.
+/// The record `r.json` of a comparison that samples; `None` if this machine does not permit it.
 fn sampled(home: &Home, before: &str, arguments: &[&str]) -> Option<Value> {
     let ended = home.run(&mut home.abx_after(before, arguments));
     if ended.status.code() == Some(2) {
         assert!(ended.stderr.contains("abx doctor"), "{ended:#?}");
         return None;
     }
-    let text = std::fs::read_to_string(home.join("r.json")).unwrap();
-    Some(serde_json::from_str(&text).unwrap())
+    Some(read_json(&home.join("r.json")))
 }
 
-/// A comparison of these subjects that samples them once.
+/// The arguments of a comparison of these subjects that samples them once.
 fn briefly<'a>(subjects: &[&'a str]) -> Vec<&'a str> {
     let flags = "--why --blocks 1 --rounds 2 --slice 50ms --pilot brief --no-ceiling -c 4 --quiet \
                  --json r.json";
@@ -59,18 +58,18 @@ fn briefly<'a>(subjects: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn check_sums(difference: &Value) {
-    let whole = difference["difference_us"]["mean"].as_f64().unwrap();
+    let total = difference["difference_us"]["mean"].as_f64().unwrap();
     for parts in ["lines", "purposes"] {
         let sum = sum(&difference[parts]);
-        assert!((sum - whole).abs() < 1e-6, "{difference:#}");
+        assert!((sum - total).abs() < 1e-6, "{difference:#}");
     }
 }
 
-/// 100 calls are planted or none; a machine may forbid to count them.
+/// Checks for 100 planted calls, or for none. A machine may not permit counting them.
 fn check_calls(difference: &Value, cost: &str) {
     let calls = difference["system_calls"].as_array().unwrap();
-    let more = calls.iter().find(|call| call["name"] == "getppid");
-    let more = more.map(|call| call["difference"]["mean"].as_f64().unwrap());
+    let planted = calls.iter().find(|call| call["name"] == "getppid");
+    let more = planted.map(|call| call["difference"]["mean"].as_f64().unwrap());
     if !calls.is_empty() && cost.contains("syscalls") {
         let more = more.unwrap();
         assert!((99.0..101.0).contains(&more), "{difference:#}");
@@ -88,7 +87,7 @@ fn sum(lines: &Value) -> f64 {
 
 #[test]
 fn a_planted_cost_is_the_first_line_of_the_difference() {
-    // Method: 100 more system calls, or 40 fresh pages, per response; the ledger puts them first,
+    // Method: 100 more system calls, or 40 fresh pages, per response. The ledger lists them first,
     // and its lines add up to the difference that slices counted.
     for (cost, name) in [
         ("--extra-syscalls 100", "system call getppid"),
@@ -146,8 +145,8 @@ fn segments_and_threads_are_counted_without_privileges() {
 
 #[test]
 fn threads_that_sleep_are_seen_to_wait() {
-    // Method: a server whose threads sleep for 5 ms before each response, so that its CPU is
-    // idle; each response waits at least so long in the sleep.
+    // Method: a server whose threads sleep for 5 ms before each response, so that its CPU is idle;
+    // each response waits at least this long in the sleep.
     let home = Home::new();
     let server = format!("{ABX} serve --model thread --delay 5ms --port {{port}}");
     let subjects = [format!("one={server}"), format!("other={server}")];
@@ -169,8 +168,8 @@ fn threads_that_sleep_are_seen_to_wait() {
 
 #[test]
 fn without_privileges_kernel_time_is_one_line() {
-    // Method: 100 more system calls per response, for an abx without capabilities; the kernel as a
-    // whole costs more, and the report shows the setting that allows more.
+    // Method: 100 more system calls per response, for an abx without capabilities. The kernel's
+    // single line costs more, and the report states that it is not split.
     let home = Home::new();
     let Some(difference) = compared(&home, UNPRIVILEGED, "--extra-syscalls 100") else {
         return;
@@ -244,8 +243,8 @@ fn a_server_that_may_not_be_sampled_is_named() {
 
 #[test]
 fn no_server_is_sampled_unless_requested() {
-    // Method: the same comparison without the flag: its record has no ledgers, and its report
-    // no word of them.
+    // Method: a comparison without `--why`: its record has no ledgers, and its report does not
+    // mention them.
     let home = Home::new();
     let plain = format!("plain={ABX} serve --port {{port}}");
     let flags = [

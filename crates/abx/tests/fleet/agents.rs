@@ -1,4 +1,4 @@
-//! Load from several machines: agents over a NATS server of the test's own, all of them here.
+//! Load by several agents, which run on this machine together with their NATS server.
 
 use std::fs::{self, File};
 use std::net::TcpListener;
@@ -22,7 +22,7 @@ impl Bus {
         Bus::start_on("-1")
     }
 
-    /// The same at a port that is known.
+    /// Starts one on this port.
     fn start_on(port: &str) -> Bus {
         let home = Home::new();
         let process = Command::new("nats-server")
@@ -47,7 +47,7 @@ impl Bus {
         }
     }
 
-    /// Kills it, and has another one in its place a moment later.
+    /// Kills it and starts a new one on the same port.
     pub(crate) fn restart(&mut self) {
         let port = self.url.rsplit(':').next().unwrap().to_owned();
         self.process.kill().unwrap();
@@ -66,29 +66,29 @@ impl Drop for Bus {
 /// An `abx agent`.
 pub(crate) struct Agent {
     process: Child,
-    said: PathBuf,
+    stderr: PathBuf,
     home: Home,
 }
 
 impl Agent {
     pub(crate) fn start(bus: &Bus, words: &str) -> Agent {
         let home = Home::new();
-        let path = home.join("said");
+        let stderr = home.join("stderr");
         let process = home
             .abx(&["agent", "--bus", &bus.url])
             .args(words.split(' '))
             .stdout(Stdio::null())
-            .stderr(File::create(&path).unwrap())
+            .stderr(File::create(&stderr).unwrap())
             .spawn()
             .unwrap();
         Agent {
             process,
-            said: path,
+            stderr,
             home,
         }
     }
 
-    /// Three of them, in slots that are known.
+    /// Starts three of them, `a1` to `a3` in the slots of these numbers.
     pub(crate) fn three(bus: &Bus) -> [Agent; 3] {
         [1, 2, 3].map(|slot| {
             let words = format!("--allow-target 127.0.0.0/8 --name a{slot} --slot {slot} -t 1");
@@ -103,12 +103,12 @@ impl Agent {
     /// Waits until it has printed this.
     pub(crate) fn says(&self, part: &str) {
         wait_for(part, || {
-            let message = fs::read_to_string(&self.said).unwrap();
-            message.contains(part).then_some(())
+            let messages = fs::read_to_string(&self.stderr).unwrap();
+            messages.contains(part).then_some(())
         });
     }
 
-    /// The only file in which it keeps its counts.
+    /// The only file of its saved counts.
     pub(crate) fn saved(&self) -> PathBuf {
         let files = fs::read_dir(self.home.join("state/abx/finals")).unwrap();
         let files: Vec<PathBuf> = files.map(|file| file.unwrap().path()).collect();
@@ -131,7 +131,7 @@ impl Drop for Agent {
     }
 }
 
-/// An nginx that writes down each request.
+/// An nginx that logs each request.
 pub(crate) struct LoggingServer {
     process: Child,
     log: PathBuf,
@@ -194,7 +194,7 @@ impl LoggingServer {
 
 impl Drop for LoggingServer {
     fn drop(&mut self) {
-        // Its master ends its workers, which SIGKILL would leave.
+        // On this signal the master ends its workers; SIGKILL would leave them.
         send(self.process.id(), Signal::Term);
         let _ = self.process.wait();
     }
@@ -203,6 +203,12 @@ impl Drop for LoggingServer {
 pub(crate) fn fleet_of(record: &Value) -> Vec<Value> {
     let agents = record["fleet"]["agents"].as_array();
     agents.expect("the record has its agents").clone()
+}
+
+/// Whether each agent was lost, in the order of their slots.
+pub(crate) fn losses(record: &Value) -> Vec<bool> {
+    let agents = fleet_of(record).into_iter();
+    agents.map(|agent| agent["lost"].is_string()).collect()
 }
 
 #[test]
@@ -249,18 +255,18 @@ fn a_server_logs_as_many_requests_from_agents_as_from_abx_itself() {
 
 #[test]
 fn a_comparison_is_loaded_by_agents_in_step() {
-    // Method: two servers that run, three agents, two short blocks. Every agent took part in every
-    // slice, and the full report names them.
+    // Method: two running servers, three agents, two short blocks. Every agent took part in every
+    // slice, and the full report names the agents.
     let servers = [Server::start(&[]), Server::start(&["--model", "thread"])];
     let bus = Bus::start();
     let _agents = Agent::three(&bus);
     let home = Home::new();
-    let named = [0, 1].map(|place| format!("s{place}={}", servers[place].url));
-    let words = "--blocks 2 --rounds 2 --slice 50ms --pilot brief -c 6 --agents 3 --full --bus";
-    let mut texts = vec!["compare", &named[0], &named[1]];
-    texts.extend(words.split(' '));
-    texts.push(&bus.url);
-    let ended = home.run_abx(&texts);
+    let named = [0, 1].map(|index| format!("s{index}={}", servers[index].url));
+    let flags = "--blocks 2 --rounds 2 --slice 50ms --pilot brief -c 6 --agents 3 --full --bus";
+    let mut words = vec!["compare", &named[0], &named[1]];
+    words.extend(flags.split(' '));
+    words.push(&bus.url);
+    let ended = home.run_abx(&words);
     let record = home.record();
     ended.expect_measured(&record);
     assert!(
@@ -268,8 +274,7 @@ fn a_comparison_is_loaded_by_agents_in_step() {
         "{}",
         ended.stdout
     );
-    let agents = record["fleet"]["agents"].as_array().unwrap().clone();
-    let slices: Vec<u64> = agents
+    let slices: Vec<u64> = fleet_of(&record)
         .iter()
         .map(|agent| agent["slices"].as_u64().unwrap())
         .collect();
@@ -284,8 +289,8 @@ fn a_comparison_is_loaded_by_agents_in_step() {
     );
 }
 
-/// Loads a server for ten minutes by three agents, has the second one end so, and returns the
-/// record of the measurement.
+/// Loads a server by three agents for ten minutes, sends this signal to the second one, and returns
+/// the record.
 fn run_that_loses_an_agent(signal: Signal) -> Value {
     let server = Server::start(&[]);
     let bus = Bus::start();
@@ -310,24 +315,22 @@ fn run_that_loses_an_agent(signal: Signal) -> Value {
     agents[1].signal(signal);
     let ended = running.wait();
     ended.expect(3, &["agent a2 (2 of 3) was lost", "Record: "]);
-    // The others are there for the next one.
+    // The other agents are ready for the next load.
     agents[0].says("The load is over");
     agents[2].says("The load is over");
     home.record()
 }
 
-fn assert_lost(record: &Value, how: &str) {
-    let values = findings(record, "agent_lost");
-    assert_eq!(values.len(), 1, "{values:?}");
-    assert_eq!(values[0]["level"], "void");
-    let message = values[0]["message"].as_str().unwrap();
+fn assert_lost(record: &Value, reason: &str) {
+    let lost = findings(record, "agent_lost");
+    assert_eq!(lost.len(), 1, "{lost:?}");
+    assert_eq!(lost[0]["level"], "void");
+    let message = lost[0]["message"].as_str().unwrap();
     assert!(
-        message.contains("agent a2 (2 of 3)") && message.contains(how),
+        message.contains("agent a2 (2 of 3)") && message.contains(reason),
         "{message}"
     );
-    let agents = fleet_of(record).into_iter();
-    let lost: Vec<bool> = agents.map(|agent| agent["lost"].is_string()).collect();
-    assert_eq!(lost, [false, true, false]);
+    assert_eq!(losses(record), [false, true, false]);
     assert!(record["ok"].as_u64().unwrap() > 0);
 }
 
@@ -422,8 +425,8 @@ fn an_agent_for_one_load_ends_with_it() {
 
 #[test]
 fn an_invalid_bus_address_is_refused_at_once() {
-    // Method: a scheme that NATS does not have, and no host, for a controller and an agent, which
-    // would wait forever for a bus that may come; a file of authorities that does not exist. No
+    // Method: a scheme that NATS does not have, and no host, for a controller and for an agent,
+    // which would otherwise wait for the bus forever; a missing file of certificate authorities. No
     // message has the password.
     let home = Home::new();
     let controller = ["run", "http://127.0.0.1:9/", "--agents", "1", "--bus"];
@@ -445,7 +448,8 @@ fn an_invalid_bus_address_is_refused_at_once() {
 
 #[test]
 fn missing_agents_are_reported() {
-    // Method: no number of them, no bus, no agent; more agents than connections.
+    // Method: without --agents, without --bus, with -t, without a server on the bus, without an
+    // agent, without --allow-target, and with more agents than connections.
     let home = Home::new();
     let url = "http://127.0.0.1:9/";
     let bus = Bus::start();

@@ -1,4 +1,4 @@
-//! `abx bus init`, and its files in a real NATS server.
+//! `abx bus init`, and real NATS servers that use its files.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -67,19 +67,21 @@ impl SecureBus {
 
     /// The flags with which a user connects.
     pub fn flags(&self, user: &str) -> [String; 6] {
-        let creds = format!("{user}.creds");
-        ["--bus", "", "--bus-ca", "ca.pem", "--bus-creds", &creds].map(|word| match word {
-            "" => self.url(),
-            flag if flag.starts_with('-') => flag.to_owned(),
-            name => self.file(name),
-        })
+        [
+            "--bus".to_owned(),
+            self.url(),
+            "--bus-ca".to_owned(),
+            self.file("ca.pem"),
+            "--bus-creds".to_owned(),
+            self.file(&format!("{user}.creds")),
+        ]
     }
 
-    /// The output has no password.
+    /// Asserts that the output has no password.
     #[track_caller]
-    fn assert_secret(&self, message: &str) {
+    fn assert_secret(&self, output: &str) {
         for user in ["controller", "agent-1", "agent-2", "agent-3"] {
-            assert!(!message.contains(&self.password(user)), "{user}: {message}");
+            assert!(!output.contains(&self.password(user)), "{user}: {output}");
         }
     }
 }
@@ -91,17 +93,15 @@ impl Drop for SecureBus {
     }
 }
 
-/// The names and modes of all files in a folder, and its own.
+/// The name and mode of each file in a folder, and of the folder itself.
 fn modes(folder: &Path) -> Vec<(String, u32)> {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let mut pairs: Vec<(String, u32)> = fs::read_dir(folder)
         .unwrap()
         .flatten()
-        .map(|dir_entry| {
-            (
-                dir_entry.file_name().into_string().unwrap(),
-                mode(&dir_entry.path()),
-            )
+        .map(|file| {
+            let name = file.file_name().into_string().unwrap();
+            (name, mode(&file.path()))
         })
         .collect();
     pairs.sort();
@@ -109,24 +109,24 @@ fn modes(folder: &Path) -> Vec<(String, u32)> {
     pairs
 }
 
-/// The output of a program about the files in a folder.
-fn asked(folder: &Path, words: &str) -> String {
-    let mut words = words.split(' ');
-    let ended = Command::new(words.next().unwrap())
+/// The output of a successful command in a folder.
+fn output_of(folder: &Path, command: &str) -> String {
+    let mut words = command.split(' ');
+    let output = Command::new(words.next().unwrap())
         .args(words)
         .current_dir(folder)
         .output()
         .expect("it is installed: scripts/install-test-servers");
-    let bytes = [ended.stdout, ended.stderr].concat();
-    let message = String::from_utf8_lossy(&bytes).into_owned();
-    assert!(ended.status.success(), "{message}");
-    message
+    let bytes = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    assert!(output.status.success(), "{text}");
+    text
 }
 
 #[test]
 fn written_files_are_valid_and_private() {
-    // Method: nats-server and openssl look at the files themselves; all modes, in a folder that
-    // is made. The key of the authority is nowhere.
+    // Method: nats-server and openssl check the files; all modes, in a folder that abx creates. No
+    // file has the key of the certificate authority.
     let home = Home::new();
     let words = "bus init new/bus --host bus.lan --host 10.0.0.1 --host ::1 --agents 2";
     let words: Vec<&str> = words.split(' ').collect();
@@ -145,13 +145,13 @@ fn written_files_are_valid_and_private() {
     let mut expected = names.map(|name| (name.to_owned(), 0o600)).to_vec();
     expected.push((".".to_owned(), 0o700));
     assert_eq!(modes(&folder), expected);
-    let message = asked(&folder, "nats-server -t -c nats.conf");
+    let message = output_of(&folder, "nats-server -t -c nats.conf");
     assert!(message.contains("is valid"), "{message}");
-    asked(
+    output_of(
         &folder,
         "openssl verify -x509_strict -CAfile ca.pem server.pem",
     );
-    let shown = asked(
+    let subject = output_of(
         &folder,
         "openssl x509 -in server.pem -noout -ext subjectAltName",
     );
@@ -161,10 +161,10 @@ fn written_files_are_valid_and_private() {
         "DNS:bus.lan",
         "IP Address:10.0.0.1",
     ] {
-        assert!(shown.contains(name), "{shown}");
+        assert!(subject.contains(name), "{subject}");
     }
-    let keys = names.map(|name| fs::read_to_string(folder.join(name)).unwrap());
-    let keys = keys
+    let texts = names.map(|name| fs::read_to_string(folder.join(name)).unwrap());
+    let keys = texts
         .iter()
         .filter(|text| text.contains("PRIVATE KEY-----\n"));
     assert_eq!(keys.count(), 1);
@@ -179,22 +179,22 @@ fn written_files_are_valid_and_private() {
 
 #[test]
 fn nothing_is_overwritten() {
-    // Method: a second time in the same folder, and in one that has only the last of the files;
-    // names that are none. Everything is as it was.
+    // Method: a second time in the same folder, and in one that has only the last of the files; an
+    // invalid host, and a file in place of the folder. Existing files do not change.
     let home = Home::new();
     let init = ["bus", "init", "bus"];
     home.run_abx(&init).expect(0, &[]);
-    let texts = || -> Vec<String> {
+    let contents = || -> Vec<String> {
         let names = modes(&home.join("bus")).into_iter();
         let files = names.filter(|(name, _)| name != ".");
         files
             .map(|(name, _)| fs::read_to_string(home.join("bus").join(name)).unwrap())
             .collect()
     };
-    let before = texts();
+    let before = contents();
     home.run_abx(&init)
         .expect(2, &["bus/nats.conf already exists", "another folder"]);
-    assert_eq!(texts(), before);
+    assert_eq!(contents(), before);
     fs::create_dir(home.join("other")).unwrap();
     home.write("other/agent-3.creds", "mine");
     home.run_abx(&["bus", "init", "other"])
@@ -209,8 +209,8 @@ fn nothing_is_overwritten() {
 
 #[test]
 fn the_printed_commands_work() {
-    // Method: each of the three lines, with addresses of this machine in place of the examples: the
-    // bus as it is there, three agents, and a load whose record is read.
+    // Method: the three printed commands, with addresses of this machine in place of the examples:
+    // the bus, three agents, and a load whose record is read.
     let home = Home::new();
     let printed = home.run_abx(&["bus", "init", "bus"]);
     printed.expect(0, &[]);
@@ -222,8 +222,8 @@ fn the_printed_commands_work() {
     assert_eq!(bus, "cd bus && nats-server -c nats.conf");
     let bus = SecureBus::serve(home, "bus");
     let server = Server::start(&[]);
-    let here = |line: &str, more: &str| -> Vec<String> {
-        let line = line
+    let adapted = |command: &str, flags: &str| -> Vec<String> {
+        let command = command
             .replace(
                 "tls://localhost:4222",
                 &format!("tls://localhost:{}", bus.port),
@@ -233,21 +233,21 @@ fn the_printed_commands_work() {
                 "http://10.0.0.7/ -c 300",
                 &format!("{} -c 7 -n 500", server.url),
             );
-        let words = line.split(' ').skip(1).chain(more.split(' '));
+        let words = command.split(' ').skip(1).chain(flags.split(' '));
         words.map(str::to_owned).collect()
     };
     let homes = [Home::new(), Home::new(), Home::new()];
     let mut agents = homes.iter().zip(1..).map(|(home, number)| {
-        let creds = agent.replace("agent-1.creds", &format!("agent-{number}.creds"));
-        let words = here(&creds, &format!("--once -t 1 --name a{number}"));
+        let command = agent.replace("agent-1.creds", &format!("agent-{number}.creds"));
+        let words = adapted(&command, &format!("--once -t 1 --name a{number}"));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         home.start(home.abx(&words).current_dir(bus.home.path()))
     });
     let agents = [agents.next(), agents.next(), agents.next()].map(Option::unwrap);
-    let words = here(run, "--json -");
+    let words = adapted(run, "--json -");
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let desk = Home::new();
-    let ended = desk.run(desk.abx(&words).current_dir(bus.home.path()));
+    let home = Home::new();
+    let ended = home.run(home.abx(&words).current_dir(bus.home.path()));
     let record = ended.expect(0, &["joined"]).json();
     assert_eq!(record["ok"], 500);
     let fleet = &record["fleet"];
@@ -260,14 +260,14 @@ fn the_printed_commands_work() {
     }
 }
 
-/// A controller with these flags, as it ended.
+/// Runs a controller with these flags to its end.
 fn controller_with(home: &Home, flags: &[String]) -> Ended {
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let run = ["run", "http://127.0.0.1:9/", "--agents", "1"];
     home.run_abx(&[&run[..], &flags].concat())
 }
 
-/// An agent.
+/// Runs an agent with these flags to its end.
 fn agent_with(home: &Home, flags: &[String]) -> Ended {
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let agent = ["agent", "--allow-target", "127.0.0.1"];
@@ -276,8 +276,8 @@ fn agent_with(home: &Home, flags: &[String]) -> Ended {
 
 #[test]
 fn wrong_credentials_are_refused_with_the_remedy() {
-    // Method: credentials that are missing or wrong, for a controller and an agent; an agent that
-    // tried again forever would not end. No message has a password.
+    // Method: credentials that are missing or wrong, for a controller and for an agent; an agent
+    // that kept trying would not end. No message has a password.
     let bus = SecureBus::start();
     let home = Home::new();
     let wrong = home.write("wrong.creds", "controller:0123456789");

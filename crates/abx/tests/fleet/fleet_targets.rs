@@ -1,11 +1,11 @@
-//! Targets of agents: servers of IPv6, and loads for one machine only, which are refused by name
-//! before anything is sent.
+//! Targets of agents: servers over IPv4 and IPv6, and loads for one machine only, which are refused
+//! by name before anything is sent.
 
 use crate::fleet::agents::{Agent, Bus, fleet_of};
 use crate::run::requests::Listener;
 use crate::support::{Home, Server};
 
-/// Agents that may load addresses of this machine, of both kinds.
+/// Two agents that may load this machine over IPv4 and IPv6.
 fn agents(bus: &Bus) -> [Agent; 2] {
     ["a", "b"].map(|name| {
         let words = format!("--allow-target 127.0.0.1 --allow-target ::1 --name {name} -t 1");
@@ -19,8 +19,8 @@ fn named(name: &str, url: &str) -> String {
 
 #[test]
 fn agents_load_servers_over_ipv4_and_ipv6() {
-    // Method: the same number of requests at ::1 and 127.0.0.1, and a comparison of the two.
-    // Without IPv6 there is no such server.
+    // Method: the same number of requests to ::1 and 127.0.0.1, and a comparison of the two.
+    // A machine without IPv6 skips the test.
     if std::net::TcpListener::bind("[::1]:0").is_err() {
         return;
     }
@@ -53,7 +53,7 @@ fn agents_load_servers_over_ipv4_and_ipv6() {
 
 #[test]
 fn an_agent_for_ipv4_alone_refuses_an_address_of_ipv6() {
-    // Method: networks of one kind only, each next to a server of the other.
+    // Method: agents for networks of one kind only, and servers of the other kind.
     if std::net::TcpListener::bind("[::1]:0").is_err() {
         return;
     }
@@ -80,7 +80,7 @@ fn an_agent_for_ipv4_alone_refuses_an_address_of_ipv6() {
 
 #[test]
 fn a_unix_socket_is_not_loaded_by_agents() {
-    // Method: a server that listens on one, loaded and compared with itself.
+    // Method: a server on a Unix socket, loaded and compared with itself.
     let home = Home::new();
     let socket = home.join("x.sock");
     let server = Server::start_at(&socket, &[]);

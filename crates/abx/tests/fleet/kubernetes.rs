@@ -1,5 +1,5 @@
-//! The manifests in `deploy/kubernetes`: correct by Kubernetes' own schemas, in step with the files
-//! of `abx bus init`, and with commands that work where they can be run. No Kubernetes runs here.
+//! The manifests in `deploy/kubernetes`: valid by Kubernetes' own schemas, consistent with the
+//! files of `abx bus init`, and with commands that work. No Kubernetes runs here.
 
 use std::fs;
 use std::path::Path;
@@ -17,29 +17,29 @@ const PYTHON: &str = concat!(
 );
 const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/kubernetes.py");
 const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/kubernetes");
-/// The oldest and the newest that there are schemas of, and one between.
+/// The oldest and the newest version with a schema, and one in between.
 const VERSIONS: [&str; 3] = ["1.25", "1.31", "1.37"];
 
 /// The manifests by kind, or the errors in them.
 fn checked(folder: &Path) -> Result<Value, String> {
-    let ended = Command::new(PYTHON)
+    let output = Command::new(PYTHON)
         .arg(CHECK)
         .arg(folder)
         .args(VERSIONS)
         .output()
         .expect("the tools of the tests are there: scripts/install-test-servers");
-    if ended.status.success() {
-        Ok(serde_json::from_slice(&ended.stdout).unwrap())
+    if output.status.success() {
+        Ok(serde_json::from_slice(&output.stdout).unwrap())
     } else {
-        Err(String::from_utf8(ended.stderr).unwrap())
+        Err(String::from_utf8(output.stderr).unwrap())
     }
 }
 
-/// A home with the manifests, and next to them the files of `abx bus init`.
-fn furnished() -> Home {
+/// A home with the manifests and the files of `abx bus init`.
+fn prepared() -> Home {
     let home = Home::new();
     for file in fs::read_dir(MANIFESTS).unwrap().flatten() {
-        // A person's own setup may be there.
+        // A folder there is a user's own setup.
         if file.path().is_file() {
             fs::copy(file.path(), home.join(file.file_name().to_str().unwrap())).unwrap();
         }
@@ -68,7 +68,7 @@ fn text(value: &Value) -> &str {
 /// The keys of a Secret that the kustomization makes, each with its file.
 fn keys(manifests: &Value, secret: &str) -> Vec<(String, String)> {
     let secrets = list(&manifests["kustomization"]["secretGenerator"]).iter();
-    let result = secrets
+    secrets
         .filter(|value| value["name"] == secret)
         .flat_map(|secret| list(&secret["files"]))
         .map(|file| match text(file).split_once('=') {
@@ -77,8 +77,8 @@ fn keys(manifests: &Value, secret: &str) -> Vec<(String, String)> {
                 let (_, name) = text(file).rsplit_once('/').unwrap();
                 (name.to_owned(), text(file).to_owned())
             }
-        });
-    result.collect()
+        })
+        .collect()
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn manifests_are_valid_and_name_existing_files() {
     // Method: Kubernetes' own schemas, strictly, in three versions. Every file of a Secret is
     // one that `abx bus init` writes, with each agent's credentials under its index; every
     // mount is of a Secret's key; the server finds its certificate next to its configuration.
-    let home = furnished();
+    let home = prepared();
     let manifests = checked(home.path()).unwrap();
     let [deployment, job, service] =
         ["Deployment", "Job", "Service"].map(|kind| &manifests["resources"][kind]);
@@ -141,7 +141,7 @@ fn manifests_are_valid_and_name_existing_files() {
 
 #[test]
 fn an_invalid_manifest_is_found() {
-    // Method: a misspelt key, a text where a number belongs.
+    // Method: a misspelt key, and a text in place of a number.
     for (file, right, wrong, message) in [
         (
             "agents.yaml",
@@ -151,20 +151,20 @@ fn an_invalid_manifest_is_found() {
         ),
         ("bus.yaml", "replicas: 1", "replicas: one", "one"),
     ] {
-        let home = furnished();
+        let home = prepared();
         let manifest = fs::read_to_string(home.join(file)).unwrap();
         assert!(manifest.contains(right));
         home.write(file, &manifest.replace(right, wrong));
-        let fault = checked(home.path()).unwrap_err();
-        assert!(fault.contains(file) && fault.contains(message), "{fault}");
+        let error = checked(home.path()).unwrap_err();
+        assert!(error.contains(file) && error.contains(message), "{error}");
     }
 }
 
 #[test]
 fn the_agents_of_the_job_make_a_load() {
-    // Method: the very words of the Job's container, with the files where its mounts would put
-    // them, over a server with the configuration that the Deployment mounts.
-    let home = furnished();
+    // Method: the exact arguments of the Job's container, except that paths of mounted files are
+    // those of this machine, over a server with the configuration that the Deployment mounts.
+    let home = prepared();
     let manifests = checked(home.path()).unwrap();
     let bus = SecureBus::serve(home, "bus");
     let pod = &manifests["resources"]["Job"]["spec"]["template"]["spec"];
@@ -195,13 +195,13 @@ fn the_agents_of_the_job_make_a_load() {
             home.start(&mut home.abx(&words))
         })
         .collect();
-    let desk = Home::new();
+    let home = Home::new();
     let flags = bus.flags("controller");
     let count = agents.to_string();
     let mut words = vec!["run", &server.url, "-n", "300", "-c", "6", "--json", "-"];
     words.extend(["--agents", &count]);
     words.extend(flags.iter().map(String::as_str));
-    let record = desk.run_abx(&words).expect(0, &[]).json();
+    let record = home.run_abx(&words).expect(0, &[]).json();
     assert_eq!(record["ok"], 300);
     let mut names: Vec<&str> = list(&record["fleet"]["agents"])
         .iter()
@@ -209,7 +209,7 @@ fn the_agents_of_the_job_make_a_load() {
         .collect();
     names.sort_unstable();
     assert_eq!(names, ["pod-0", "pod-1", "pod-2"]);
-    for this_running in running {
-        this_running.wait().expect(0, &["The load is over"]);
+    for agent in running {
+        agent.wait().expect(0, &["The load is over"]);
     }
 }

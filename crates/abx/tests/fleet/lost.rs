@@ -1,5 +1,5 @@
-//! Losses while several machines load: an agent, the bus, the controller, a disk. The log of a
-//! server, or the counts of agents to the last request, are the reference.
+//! Failures while several machines load: of an agent, the bus, the controller and a disk. The
+//! server's log or the counts of the agents are the reference, to the last request.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,17 +7,19 @@ use std::path::PathBuf;
 use abx_sys::process::Signal;
 use serde_json::{Value, json};
 
-use crate::fleet::agents::{Agent, Bus, LoggingServer, fleet_of};
+use crate::fleet::agents::{Agent, Bus, LoggingServer, losses};
 use crate::support::{ABX, Ended, Home, Running, Server, findings, read_json, wait_for};
 
-/// A run of 30,000 requests by three agents, which take some seconds.
-fn long_run<'a>(home: &'a Home, url: &str, bus: &Bus, more: &[&str]) -> Running<'a> {
-    let words = "-n 30000 -c 9 --think 1ms --agents 3 --bus";
-    let mut texts = vec!["run", url];
-    texts.extend(more);
-    texts.extend(words.split(' '));
-    texts.push(&bus.url);
-    home.start(&mut home.abx(&texts))
+/// A load that takes some seconds.
+const LONG: &str = "-n 30000 -c 9 --think 1ms";
+/// A load that no test waits for.
+const ENDLESS: &str = "-d 600s -c 9 --think 1ms";
+
+/// Starts this load by three agents.
+fn start<'a>(home: &'a Home, url: &str, bus: &Bus, load: &str) -> Running<'a> {
+    let mut words = vec!["run", url, "--agents", "3", "--bus", &bus.url];
+    words.extend(load.split(' '));
+    home.start(&mut home.abx(&words))
 }
 
 /// Waits until this many requests were logged.
@@ -25,21 +27,17 @@ fn until_logged(server: &LoggingServer, requests: usize) {
     wait_for("load", || (server.requests() > requests).then_some(()));
 }
 
-fn losses(record: &Value) -> Vec<bool> {
-    let agents = fleet_of(record).into_iter();
-    agents.map(|agent| agent["lost"].is_string()).collect()
-}
-
 #[test]
 fn the_others_continue_without_a_lost_agent_on_request() {
-    // Method: SIGKILL of one of three in the middle of 30,000 requests, of which each of nine
-    // connections has its share. The others count exactly their part, and the record states which
-    // part is missing.
+    // Method: SIGKILL of one of three agents in the middle of 30,000 requests, which nine
+    // connections share equally. The other agents count exactly their part, and the record states
+    // which part is missing.
     let server = LoggingServer::start();
     let bus = Bus::start();
     let agents = Agent::three(&bus);
     let home = Home::new();
-    let running = long_run(&home, &server.url, &bus, &["--on-loss", "continue"]);
+    let load = format!("{LONG} --on-loss continue");
+    let running = start(&home, &server.url, &bus, &load);
     until_logged(&server, 300);
     agents[1].signal(Signal::Kill);
     let ended = running.wait();
@@ -53,10 +51,10 @@ fn the_others_continue_without_a_lost_agent_on_request() {
     assert_eq!(fleet["partial"], true);
     assert_eq!(fleet["on_loss"], "continue");
     assert!(fleet["agents"][1]["lost_unix_ms"].is_u64());
-    let values = findings(&record, "agent_lost");
-    assert_eq!(values.len(), 1, "{values:?}");
-    assert_eq!(values[0]["level"], "bound");
-    let message = values[0]["message"].as_str().unwrap();
+    let lost = findings(&record, "agent_lost");
+    assert_eq!(lost.len(), 1, "{lost:?}");
+    assert_eq!(lost[0]["level"], "bound");
+    let message = lost[0]["message"].as_str().unwrap();
     for part in [
         "a2 (2 of 3)",
         "s after the start",
@@ -71,15 +69,15 @@ fn the_others_continue_without_a_lost_agent_on_request() {
         .collect::<Vec<_>>()
         .join(" ");
     assert!(printed.contains("3 of 9 connections"), "{printed}");
-    // The clocks of the six that are left, and not those of nine.
-    let clocks = &record["blocks"][0]["loads"][0]["slices"];
-    assert!(clocks.to_string().contains("6"), "{clocks}");
+    // The slice has the clocks of the six remaining connections, not of all nine.
+    let slices = &record["blocks"][0]["loads"][0]["slices"];
+    assert!(slices.to_string().contains("6"), "{slices}");
 }
 
 #[test]
 fn a_comparison_continues_with_the_remaining_load() {
-    // Method: SIGKILL of one of two agents while two servers are compared. The blocks that are
-    // judged all have the same load, and the block in which it was lost is none of them.
+    // Method: SIGKILL of one of two agents while two servers are compared. All judged blocks have
+    // the same load, and the block in which the agent was lost is not judged.
     let servers = [Server::start(&[]), Server::start(&["--model", "thread"])];
     let bus = Bus::start();
     let agents = [1, 2].map(|slot| {
@@ -87,13 +85,13 @@ fn a_comparison_continues_with_the_remaining_load() {
         Agent::start(&bus, &words)
     });
     let home = Home::new();
-    let named = [0, 1].map(|place| format!("s{place}={}", servers[place].url));
-    let words = "--blocks 2 --rounds 2 --slice 100ms --pilot brief -c 6 --on-loss continue \
+    let named = [0, 1].map(|index| format!("s{index}={}", servers[index].url));
+    let flags = "--blocks 2 --rounds 2 --slice 100ms --pilot brief -c 6 --on-loss continue \
                  --agents 2 --bus";
-    let mut texts = vec!["compare", &named[0], &named[1]];
-    texts.extend(words.split_whitespace());
-    texts.push(&bus.url);
-    let running = home.start(&mut home.abx(&texts));
+    let mut words = vec!["compare", &named[0], &named[1]];
+    words.extend(flags.split_whitespace());
+    words.push(&bus.url);
+    let running = home.start(&mut home.abx(&words));
     servers[0].wait_until_loaded();
     agents[1].signal(Signal::Kill);
     let ended = running.wait();
@@ -102,22 +100,22 @@ fn a_comparison_continues_with_the_remaining_load() {
     let blocks = record["blocks"].as_array().unwrap();
     let complete = blocks.iter().filter(|block| block["complete"] == true);
     let missing: Vec<&Value> = complete.map(|block| &block["missing_agents"]).collect();
-    // One may have come to its end before.
+    // One block may have been complete before the loss.
     let with_all = missing.len() - 2;
     assert!(with_all < 2 && missing[..with_all].iter().all(|value| value.is_null()));
     assert_eq!(missing[with_all..], [&json!([2]), &json!([2])]);
     assert_eq!(record["comparisons"][0]["blocks"], 2);
-    let values = findings(&record, "agent_lost");
-    assert_eq!(values.len(), 1);
-    assert_eq!(values[0]["level"], "note");
-    let message = values[0]["message"].as_str().unwrap();
+    let lost = findings(&record, "agent_lost");
+    assert_eq!(lost.len(), 1);
+    assert_eq!(lost[0]["level"], "note");
+    let message = lost[0]["message"].as_str().unwrap();
     for part in ["agent a2 (2 of 2)", "3 of 6 connections", "smaller load"] {
         assert!(message.contains(part), "{part}: {message}");
     }
     assert_eq!(record["fleet"]["partial"], true);
 }
 
-/// Collects these files.
+/// Runs `abx collect` over these files.
 fn collect(home: &Home, files: &[&PathBuf]) -> Ended {
     let mut words = vec!["collect", "--json", "-", "--quiet"];
     words.extend(files.iter().map(|file| file.to_str().unwrap()));
@@ -126,34 +124,30 @@ fn collect(home: &Home, files: &[&PathBuf]) -> Ended {
 
 #[test]
 fn the_counts_of_agents_outlive_the_controller() {
-    // Method: SIGKILL of the controller in the middle of ten minutes. The agents end by themselves,
-    // and report where their figures are; together they match the server's log, except for requests
-    // under way. Files that do not belong together are refused by name.
+    // Method: SIGKILL of the controller in the middle of ten minutes. The agents end by themselves
+    // and report where their counts are. Together the counts match the server's log, except for
+    // requests under way. Files that do not belong together are refused by name.
     let server = LoggingServer::start();
     let bus = Bus::start();
     let agents = Agent::three(&bus);
     let home = Home::new();
-    let words = "-d 600s -c 9 --think 1ms --agents 3 --bus";
-    let mut texts = vec!["run", &*server.url];
-    texts.extend(words.split(' '));
-    texts.push(&bus.url);
-    let running = home.start(&mut home.abx(&texts));
+    let running = start(&home, &server.url, &bus, ENDLESS);
     until_logged(&server, 300);
     running.signal(Signal::Kill);
     running.wait_alone();
     agents.iter().for_each(|agent| agent.says("abx collect "));
     let logged = server.requests() as u64;
-    let [path, two, three] = agents.map(|agent| {
-        let kept = home.join(agent.saved().file_name().unwrap().to_str().unwrap());
-        fs::copy(agent.saved(), &kept).unwrap();
-        kept
+    let [first, second, third] = agents.map(|agent| {
+        let copy = home.join(agent.saved().file_name().unwrap().to_str().unwrap());
+        fs::copy(agent.saved(), &copy).unwrap();
+        copy
     });
 
-    let ended = collect(&home, &[&path, &two, &three, &path]);
+    let ended = collect(&home, &[&first, &second, &third, &first]);
     let record = ended.expect(130, &[]).json();
     let sent = record["sent"].as_u64().unwrap();
-    // The requests before the load are in the log too, and requests without a response when the
-    // load ended may be.
+    // The log also has the requests before the load, and may have requests whose response came too
+    // late for the load.
     assert!(sent <= logged && logged - sent < 30, "{sent} {logged}");
     assert!(sent - record["ok"].as_u64().unwrap() < 30, "{record:#}");
     assert_eq!(losses(&record), [false; 3]);
@@ -168,7 +162,7 @@ fn the_counts_of_agents_outlive_the_controller() {
     shown.expect(130, &[]);
     assert!(shown.stdout.contains("collected"), "{}", shown.stdout);
 
-    let fewer = collect(&home, &[&path, &three]).expect(130, &[]).json();
+    let fewer = collect(&home, &[&first, &third]).expect(130, &[]).json();
     assert_eq!(losses(&fewer), [false, true, false]);
     let sent_by_two = fewer["sent"].as_u64().unwrap();
     assert!(sent_by_two < sent, "{sent_by_two} {sent}");
@@ -185,20 +179,20 @@ fn the_counts_of_agents_outlive_the_controller() {
         ("saved_twice", "are both part 2 of 3"),
         ("schema", "is not a file that `abx agent` saved"),
     ] {
-        let mut other = read_json(&two);
+        let mut other = read_json(&second);
         match key {
             "saved_twice" => other["late_ns"] = json!(u64::from(u32::MAX)),
             key => other[key] = json!("another"),
         }
         let name = home.write("other.final.json", &other.to_string());
-        let ended = collect(&home, &[&path, &two, &PathBuf::from(name)]);
+        let ended = collect(&home, &[&first, &second, &PathBuf::from(name)]);
         ended.expect(2, &[message, "other.final.json"]);
     }
 }
 
 #[test]
 fn a_full_disk_does_not_end_a_load() {
-    // Method: one agent keeps its figures on a file system of a page.
+    // Method: an agent saves its counts on a file system of a single page.
     let home = Home::new();
     fs::create_dir(home.join("bin")).unwrap();
     std::os::unix::fs::symlink(ABX, home.join("bin/abx")).unwrap();
@@ -239,17 +233,19 @@ ls -A small >left
 
 #[test]
 fn an_agent_that_is_paused_for_a_while_continues() {
-    // Method: SIGSTOP of one of three until the controller reports its silence, then SIGCONT. All
-    // of the 30,000 requests are made and counted.
+    // Method: SIGSTOP of one of three agents until the controller reports its silence, then
+    // SIGCONT. All 30,000 requests are made and counted.
     let server = LoggingServer::start();
     let bus = Bus::start();
     let agents = Agent::three(&bus);
     let home = Home::new();
-    let mut running = long_run(&home, &server.url, &bus, &[]);
+    let mut running = start(&home, &server.url, &bus, LONG);
     until_logged(&server, 300);
     agents[1].signal(Signal::Stop);
-    running.until("a word of its silence", |_| {
-        running_says(&home, "agent a2 (2 of 3) is silent")
+    running.until("a message about its silence", |home| {
+        let messages = fs::read_to_string(home.join("stderr")).ok()?;
+        let is_reported = messages.contains("agent a2 (2 of 3) is silent");
+        is_reported.then_some(())
     });
     agents[1].signal(Signal::Cont);
     running
@@ -261,25 +257,15 @@ fn an_agent_that_is_paused_for_a_while_continues() {
     assert_eq!(losses(&record), [false; 3]);
 }
 
-/// Whether the command that runs there has printed this.
-fn running_says(home: &Home, part: &str) -> Option<()> {
-    let message = fs::read_to_string(home.join("stderr")).ok()?;
-    message.contains(part).then_some(())
-}
-
 #[test]
 fn an_agent_that_is_paused_for_good_is_lost_and_does_not_return() {
-    // Method: SIGSTOP of one of three in ten minutes of load until the run has ended without
-    // it, then SIGCONT: it ends its load by itself.
+    // Method: SIGSTOP of one of three agents in ten minutes of load until the run has ended without
+    // it, then SIGCONT: the agent ends its load by itself.
     let server = Server::start(&[]);
     let bus = Bus::start();
     let agents = Agent::three(&bus);
     let home = Home::new();
-    let words = "-d 600s --think 1ms -c 9 --agents 3 --bus";
-    let mut texts = vec!["run", &*server.url];
-    texts.extend(words.split(' '));
-    texts.push(&bus.url);
-    let running = home.start(&mut home.abx(&texts));
+    let running = start(&home, &server.url, &bus, ENDLESS);
     server.wait_until_loaded();
     agents[1].signal(Signal::Stop);
     running
@@ -294,13 +280,13 @@ fn an_agent_that_is_paused_for_good_is_lost_and_does_not_return() {
 
 #[test]
 fn a_bus_that_is_restarted_loses_nothing() {
-    // Method: SIGKILL of the bus while three agents load, and another one in its place. All of
-    // the 30,000 requests are made and counted.
+    // Method: SIGKILL of the bus while three agents load, and a new bus on the same port. All
+    // 30,000 requests are made and counted.
     let server = LoggingServer::start();
     let mut bus = Bus::start();
     let _agents = Agent::three(&bus);
     let home = Home::new();
-    let running = long_run(&home, &server.url, &bus, &[]);
+    let running = start(&home, &server.url, &bus, LONG);
     until_logged(&server, 300);
     bus.restart();
     running.wait().expect(0, &[]);
@@ -312,24 +298,17 @@ fn a_bus_that_is_restarted_loses_nothing() {
 
 #[test]
 fn a_busy_agent_informs_a_second_controller() {
-    // Method: an agent that loads for one controller, and another one that wants it too.
+    // Method: an agent that loads for one controller, and a second controller that requests it.
     let server = Server::start(&[]);
     let bus = Bus::start();
     let agent = Agent::start(&bus, "--allow-target 127.0.0.0/8 --name busy -t 1");
     let home = Home::new();
-    let words = |more: &[&'static str]| {
-        let mut texts = vec!["run".to_owned(), server.url.clone()];
-        texts.extend(["--agents", "1", "--bus", &bus.url].map(str::to_owned));
-        texts.extend(more.iter().map(|&word| word.to_owned()));
-        texts
-    };
-    let first = words(&["-d", "600s", "--think", "1ms"]);
-    let first: Vec<&str> = first.iter().map(String::as_str).collect();
+    let run = ["run", &server.url, "--agents", "1", "--bus", &bus.url];
+    let first = [&run[..], &["-d", "600s", "--think", "1ms"]].concat();
     let running = home.start(&mut home.abx(&first));
     agent.says("Joined");
     server.wait_until_loaded();
-    let second = words(&["--agents-within", "2s"]);
-    let second: Vec<&str> = second.iter().map(String::as_str).collect();
+    let second = [&run[..], &["--agents-within", "2s"]].concat();
     let elsewhere = Home::new();
     elsewhere.run_abx(&second).expect(
         3,

@@ -1,12 +1,12 @@
-//! Three machines as far as their networks go: each agent in a namespace of its own, with a
-//! link that can be cut.
+//! Three machines as far as networks are concerned: each agent runs in its own network namespace,
+//! behind a link that can be cut.
 
 use std::fs;
 
 use crate::support::{ABX, Home, findings, read_json};
 
-/// Three namespaces with a link each to this one, where the bus and the server are, and agents
-/// in them. `cut N SECONDS` waits for load on a link and takes it down for so long.
+/// Three namespaces with an agent each, linked to the one with the bus and the server. `cut N
+/// SECONDS` waits for load on the link of one agent and takes the link down for this time.
 const MACHINES: &str = r#"
 mount -t tmpfs none /run
 mkdir /run/netns
@@ -51,7 +51,7 @@ cut() {
 }
 "#;
 
-/// An nginx that writes down each request.
+/// The configuration of an nginx that logs each request.
 const SERVER: &str = "daemon off; user root; pid FOLDER/pid; error_log FOLDER/error.log; \
     events {} http { access_log FOLDER/access.log; keepalive_requests 1000000; \
     client_body_temp_path FOLDER/body; proxy_temp_path FOLDER/proxy; \

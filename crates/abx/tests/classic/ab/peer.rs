@@ -1,4 +1,4 @@
-//! A server that acts by a request's path, and keeps the received requests.
+//! A server whose behaviour depends on a request's path, and that records what it receives.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -26,14 +26,14 @@ impl AbPeer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let state = Arc::new(PeerState::default());
-        let for_acceptor = Arc::clone(&state);
+        let shared = Arc::clone(&state);
         let acceptor = thread::spawn(move || {
             for stream in listener.incoming() {
-                if for_acceptor.is_ending.load(Ordering::SeqCst) {
+                if shared.is_ending.load(Ordering::SeqCst) {
                     return;
                 }
-                let state = Arc::clone(&for_acceptor);
-                // They end when their clients do, or with the silence.
+                let state = Arc::clone(&shared);
+                // The thread ends when its client does, or with the server.
                 thread::spawn(move || serve(stream.unwrap(), &state));
             }
         });
@@ -52,12 +52,12 @@ impl AbPeer {
         format!("http://{}{path}", self.address)
     }
 
-    /// The requests that came, head and body.
+    /// The head and body of each request so far.
     pub fn seen(&self) -> Vec<String> {
         self.state.requests.lock().unwrap().clone()
     }
 
-    /// As if nothing had come.
+    /// Forgets all requests so far.
     pub fn forget(&self) {
         self.state.responded.store(0, Ordering::SeqCst);
         self.state.requests.lock().unwrap().clear();
@@ -86,7 +86,7 @@ fn serve(stream: TcpStream, state: &PeerState) -> Option<()> {
         state.requests.lock().unwrap().push(format!("{head}{body}"));
         let number = state.responded.fetch_add(1, Ordering::SeqCst);
         let is_kept = head.contains("Connection: Keep-Alive");
-        response(&stream, head.split(' ').nth(1)?, number, is_kept, state)?;
+        respond(&stream, head.split(' ').nth(1)?, number, is_kept, state)?;
         if !is_kept {
             return None;
         }
@@ -104,7 +104,7 @@ fn read_head(reader: &mut BufReader<TcpStream>) -> Option<String> {
 }
 
 /// Responds to the request of this number; `None` ends the connection.
-fn response(
+fn respond(
     mut stream: &TcpStream,
     path: &str,
     number: usize,
@@ -128,13 +128,13 @@ fn response(
         }
         _ => {}
     }
-    let kept = if is_kept {
+    let field = if is_kept {
         "Connection: keep-alive\r\n"
     } else {
         ""
     };
     let length = body.len();
     let head =
-        format!("HTTP/1.1 {status}\r\nServer: peer/1 x\r\nContent-Length: {length}\r\n{kept}\r\n");
+        format!("HTTP/1.1 {status}\r\nServer: peer/1 x\r\nContent-Length: {length}\r\n{field}\r\n");
     stream.write_all(format!("{head}{body}").as_bytes()).ok()
 }
