@@ -59,13 +59,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn any_bytes_are_taken_and_pieces_change_nothing(data in vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_handled_and_pieces_change_nothing(data in vec(any::<u8>(), 0..200)) {
         // Method: noise, whole and in pieces.
         fuzz::client(&data);
     }
 
     #[test]
-    fn any_order_of_frames_is_taken_and_pieces_change_nothing(
+    fn any_order_of_frames_is_handled_and_pieces_change_nothing(
         choices in any::<[u8; 2]>(),
         frames in vec(any_frame(), 0..12),
     ) {
@@ -76,13 +76,13 @@ proptest! {
     }
 
     #[test]
-    fn a_server_takes_any_bytes_and_pieces_change_nothing(data in vec(any::<u8>(), 0..200)) {
+    fn a_server_handles_any_bytes_and_pieces_change_nothing(data in vec(any::<u8>(), 0..200)) {
         // Method: noise, whole and in pieces.
         fuzz::server(&data);
     }
 
     #[test]
-    fn a_server_takes_any_order_of_frames_and_pieces_change_nothing(
+    fn a_server_handles_any_order_of_frames_and_pieces_change_nothing(
         choices in any::<[u8; 2]>(),
         frames in vec(any_frame_of_a_client(), 0..12),
     ) {
@@ -94,7 +94,7 @@ proptest! {
     }
 
     #[test]
-    fn both_sides_understand_each_other_whatever_is_asked_and_however_it_is_cut(
+    fn both_sides_exchange_any_requests_however_the_bytes_are_cut(
         requests in vec((0..3_usize, 0..150_000_usize, 0..150_000_usize), 1..20),
         cuts in vec(1..20_000_usize, 1..20),
     ) {
