@@ -193,8 +193,8 @@ fn a_silent_client_is_replaced_by_a_waiting_one() {
 
 #[test]
 fn requests_beyond_the_number_of_threads_wait() {
-    // Method: slow responses. Four threads serve four requests at a time, and one thread serves them
-    // one after the other.
+    // Method: slow responses. Four threads serve four requests at a time, and one thread serves
+    // them one after the other.
     let delay = Duration::from_millis(200);
     for model in Model::ALL
         .into_iter()
