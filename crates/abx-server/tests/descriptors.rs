@@ -9,14 +9,14 @@ use abx_server::{Model, ServerConfig, serve};
 use abx_sys::ServerAddress;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// No working server needs it.
+/// Longer than a working server takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_server_out_of_descriptors_continues_when_some_are_free_again() {
     // Method: clients and servers share a small limit. Clients connect until the kernel refuses.
-    // Then half of them leave, and each of the others must get a response, whether it was accepted
-    // or not. A process with one connection at a time needs no more descriptors.
+    // Then half of them leave, and each of the others must get a response, whether the server had
+    // accepted it or not. Prefork is left out: with one connection at a time, it never runs out.
     let limit = Rlimit {
         current: Some(60),
         ..getrlimit(Resource::Nofile)
@@ -56,22 +56,22 @@ fn a_server_out_of_descriptors_continues_when_some_are_free_again() {
     }
 }
 
-/// A server, and the reasons for which the kernel refused connections.
+/// Starts a server. Returns its address, and the errors with which the kernel refused connections.
 fn start(model: Model) -> (SocketAddr, mpsc::Receiver<String>) {
     let config = ServerConfig::new(model);
-    let (sender, receiver) = mpsc::channel();
-    let (refusal, refusals) = mpsc::channel();
+    let (address_sender, addresses) = mpsc::channel();
+    let (refusal_sender, refusals) = mpsc::channel();
     std::thread::spawn(move || {
         let on_ready = |address: ServerAddress| {
-            let address = address.tcp().expect("it listens on TCP");
-            sender.send(address).expect("it is awaited");
+            let address = address.tcp().expect("the server listens on TCP");
+            address_sender.send(address).expect("the test waits");
         };
         let on_refusal = |error: &io::Error| {
-            // The test receives the first ones.
-            let _ = refusal.send(error.to_string());
+            // The test only receives the first error.
+            let _ = refusal_sender.send(error.to_string());
         };
-        let ended = serve(&config, on_ready, on_refusal);
-        panic!("a server alone never ends: {ended:?}");
+        let result = serve(&config, on_ready, on_refusal);
+        panic!("the server ended by itself: {result:?}");
     });
-    (receiver.recv().expect("the server starts"), refusals)
+    (addresses.recv().expect("the server starts"), refusals)
 }

@@ -18,7 +18,7 @@ use serde_json::json;
 
 // Strategies are boxed: unboxed, the strategies of so many fields do not fit on a stack.
 
-/// Any counter: most often zero, so that some columns have only zeros.
+/// Any counter. Most are zero, so that some columns contain only zeros.
 fn counter() -> impl Strategy<Value = u64> {
     prop_oneof![4 => Just(0), 1 => 1_u64..100, 1 => any::<u64>()]
 }
@@ -115,7 +115,7 @@ fn round() -> BoxedStrategy<Round> {
         .boxed()
 }
 
-fn strain() -> BoxedStrategy<HostCounters> {
+fn host_counters() -> BoxedStrategy<HostCounters> {
     (counter(), prop::array::uniform14(reading()))
         .prop_map(|(over_us, counts)| HostCounters {
             over_us,
@@ -171,7 +171,7 @@ fn readings() -> BoxedStrategy<SubjectReadings> {
     let plain = (counter(), prop::array::uniform5(reading()));
     let rows = (
         option::of(slice()),
-        option::of(strain()),
+        option::of(host_counters()),
         option::of(held()),
         option::of(opening()),
     );
@@ -244,7 +244,7 @@ fn course() -> BoxedStrategy<Course> {
         .boxed()
 }
 
-/// As many calls and waits as there are samples.
+/// As many calls and waits as the ledger has samples.
 fn calls(ledger: &Ledger, completed: u64, ns: u64) -> CallRecord {
     let mut waits = Waits::default();
     let mut by_name = BTreeMap::new();
@@ -356,17 +356,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn any_block_reads_back_the_same(loads in vec(load(), 0..3)) {
-        // Method: to JSON and back.
-        let before = block(loads);
-        let text = serde_json::to_string(&before).unwrap();
-        prop_assert_eq!(serde_json::from_str::<BlockRecord>(&text).unwrap(), before);
+    fn any_block_survives_a_round_trip_through_json(loads in vec(load(), 0..3)) {
+        // Method: random blocks, written and read.
+        let block = block(loads);
+        let text = serde_json::to_string(&block).unwrap();
+        prop_assert_eq!(serde_json::from_str::<BlockRecord>(&text).unwrap(), block);
     }
 }
 
 #[test]
 fn empty_columns_are_left_out_and_unknown_ones_ignored() {
-    // Method: the written columns; then one more column, read again.
+    // Method: the columns as written; then read with an additional column.
     let mut json = serde_json::to_value(two_slices()).unwrap();
     let slices = &mut json["loads"][0]["slices"];
     let expected = json!({
@@ -383,7 +383,7 @@ fn empty_columns_are_left_out_and_unknown_ones_ignored() {
 
 #[test]
 fn a_column_that_does_not_fit_its_rows_is_refused_by_name() {
-    // Method: one wrong column at a time; the message says where and why.
+    // Method: one wrong column at a time; the message names the column and the reason.
     let cases = [
         (
             "/slices/measured_ns",
@@ -426,16 +426,13 @@ fn a_column_that_does_not_fit_its_rows_is_refused_by_name() {
             "sides.readings.held`: its rows are not rising numbers below 1",
         ),
     ];
-    for (place, wrong, message) in cases {
+    for (path, value, reason) in cases {
         let mut json = serde_json::to_value(two_slices()).unwrap();
         let load = &mut json["loads"][0];
-        let (outer, key) = place.rsplit_once('/').unwrap();
-        load.pointer_mut(outer).unwrap()[key] = wrong;
+        let (outer, key) = path.rsplit_once('/').unwrap();
+        load.pointer_mut(outer).unwrap()[key] = value;
         let error = serde_json::from_value::<BlockRecord>(json).unwrap_err();
-        let reported_message = format!("block 3, load `small`, column `{message}");
-        assert!(
-            error.to_string().contains(&reported_message),
-            "{error}\n{reported_message}"
-        );
+        let message = format!("block 3, load `small`, column `{reason}");
+        assert!(error.to_string().contains(&message), "{error}\n{message}");
     }
 }

@@ -13,10 +13,10 @@ fn the_documented_schema_of_records_is_up_to_date() {
     if std::env::var_os("UPDATE").is_some() {
         fs::write(&path, &generated).unwrap();
     }
-    let kept = fs::read_to_string(&path).unwrap_or_default();
+    let documented = fs::read_to_string(&path).unwrap_or_default();
     assert!(
-        kept == generated,
-        "docs/record.schema.json is not what the types say; write it anew with: \
+        documented == generated,
+        "docs/record.schema.json does not match the types; update it with: \
          UPDATE=1 cargo test -p abx-evidence --test evidence schema"
     );
 }

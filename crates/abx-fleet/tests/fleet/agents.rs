@@ -20,7 +20,7 @@ pub(crate) const BUILD: &str = "0123456789abcdef";
 
 pub(crate) struct Agent {
     pub(crate) cut: Arc<dyn Cut>,
-    event: Arc<Mutex<Vec<AgentEvent>>>,
+    events: Arc<Mutex<Vec<AgentEvent>>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -51,16 +51,16 @@ pub(crate) fn plan(name: &str) -> AgentPlan {
 impl Agent {
     pub(crate) fn start(bus: &impl TestBus, plan: AgentPlan) -> Agent {
         let (connection, cut) = bus.connect();
-        let event: Arc<Mutex<Vec<AgentEvent>>> = Arc::default();
+        let events: Arc<Mutex<Vec<AgentEvent>>> = Arc::default();
         let stop: Arc<AtomicBool> = Arc::default();
-        let (agent_events, stopped) = (Arc::clone(&event), Arc::clone(&stop));
+        let (agent_events, stopped) = (Arc::clone(&events), Arc::clone(&stop));
         let thread = thread::spawn(move || {
             let mut notify = |event| agent_events.lock().unwrap().push(event);
             run_agent(&*connection, &plan, &stopped, &mut notify).unwrap();
         });
         Agent {
             cut,
-            event,
+            events,
             stop,
             thread: Some(thread),
         }
@@ -72,16 +72,16 @@ impl Agent {
     }
 
     /// Whether the agent has reported that a controller rejected it.
-    pub(crate) fn is_not_wanted(&self) -> bool {
-        let event = self.event.lock().unwrap();
-        event
+    pub(crate) fn is_rejected(&self) -> bool {
+        let events = self.events.lock().unwrap();
+        events
             .iter()
             .any(|event| matches!(event, AgentEvent::Rejected { .. }))
     }
 
     /// Waits until the agent has reported an event.
-    pub(crate) fn tells(&self, what: &str, is_it: impl Fn(&AgentEvent) -> bool) {
-        until(what, || self.event.lock().unwrap().iter().any(&is_it));
+    pub(crate) fn await_event(&self, what: &str, matches: impl Fn(&AgentEvent) -> bool) {
+        until(what, || self.events.lock().unwrap().iter().any(&matches));
     }
 }
 
@@ -102,7 +102,7 @@ impl Drop for Agent {
 pub(crate) struct Gathered {
     pub(crate) fleet: Fleet,
     pub(crate) cut: Arc<dyn Cut>,
-    pub(crate) event: Arc<Mutex<Vec<FleetEvent>>>,
+    pub(crate) events: Arc<Mutex<Vec<FleetEvent>>>,
 }
 
 pub(crate) fn gather(bus: &impl TestBus, agents: usize) -> Gathered {
@@ -114,18 +114,18 @@ pub(crate) fn gather_within(
     agents: usize,
     timing: FleetTiming,
 ) -> Result<Gathered, FleetError> {
-    gather_so(bus, agents, timing, OnLoss::Abort)
+    gather_with(bus, agents, timing, OnLoss::Abort)
 }
 
-pub(crate) fn gather_so(
+pub(crate) fn gather_with(
     bus: &impl TestBus,
     agents: usize,
     timing: FleetTiming,
     on_loss: OnLoss,
 ) -> Result<Gathered, FleetError> {
     let (connection, cut) = bus.connect();
-    let event: Arc<Mutex<Vec<FleetEvent>>> = Arc::default();
-    let fleet_events = Arc::clone(&event);
+    let events: Arc<Mutex<Vec<FleetEvent>>> = Arc::default();
+    let fleet_events = Arc::clone(&events);
     let plan = FleetPlan {
         agents,
         build: BUILD.to_owned(),
@@ -135,10 +135,10 @@ pub(crate) fn gather_so(
     let notify: FleetListener = Arc::new(move |event| fleet_events.lock().unwrap().push(event));
     let run = random_id().unwrap();
     let fleet = Fleet::assemble(connection, &run, &plan, &|| false, &notify)?;
-    Ok(Gathered { fleet, cut, event })
+    Ok(Gathered { fleet, cut, events })
 }
 
-/// Timeouts short enough for tests that lose an agent, and long enough for all others.
+/// Timeouts short enough for tests that lose an agent, and long enough for all other tests.
 pub(crate) const SHORT: FleetTiming = FleetTiming {
     beat: Duration::from_millis(200),
     suspect: Duration::from_secs(1),

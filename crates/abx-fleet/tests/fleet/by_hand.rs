@@ -16,7 +16,7 @@ pub(crate) struct Controller {
     agent: String,
 }
 
-const WITHIN: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 impl Controller {
     /// Assigns the only slot of the run `r` to the first agent that requests one.
@@ -32,10 +32,10 @@ impl Controller {
         let joins = bus.subscribe("abx.v1.join.*.*", sender).unwrap();
         let mut introduction = Value::Null;
         for response in responses {
-            let asked = inbox.recv_timeout(WITHIN).unwrap();
-            introduction = serde_json::from_slice(&asked.payload).unwrap();
+            let join = inbox.recv_timeout(TIMEOUT).unwrap();
+            introduction = serde_json::from_slice(&join.payload).unwrap();
             assert_eq!(introduction["protocol"], 1);
-            bus.publish(&asked.reply.unwrap(), bytes(response)).unwrap();
+            bus.publish(&join.reply.unwrap(), bytes(response)).unwrap();
         }
         drop(joins);
         let agent = introduction["id"].as_str().unwrap().to_owned();
@@ -43,12 +43,12 @@ impl Controller {
     }
 
     /// Orders the opening of a pool for this load.
-    pub(crate) fn opens(&self, number: u64, load: &LoadPlan, sha256: &str) -> String {
-        self.opens_part(number, load, sha256, [0, 1])
+    pub(crate) fn open(&self, number: u64, load: &LoadPlan, sha256: &str) -> String {
+        self.open_part(number, load, sha256, [0, 1])
     }
 
     /// Orders the opening of a pool for a part of this load.
-    pub(crate) fn opens_part(
+    pub(crate) fn open_part(
         &self,
         number: u64,
         load: &LoadPlan,
@@ -57,17 +57,17 @@ impl Controller {
     ) -> String {
         let part = json!({"number": part, "of": of});
         let open = json!({"pool": 1, "plan": load, "sha256": sha256, "part": part});
-        self.orders(number, &json!({ "Open": open }))
+        self.order(number, &json!({ "Open": open }))
     }
 
     /// Sends an order.
-    pub(crate) fn orders(&self, number: u64, task: &Value) -> String {
-        self.asks("r", json!({"Task": {"number": number, "task": task}}))
+    pub(crate) fn order(&self, number: u64, task: &Value) -> String {
+        self.request("r", json!({"Task": {"number": number, "task": task}}))
     }
 
     /// Requests a result until there is one.
     pub(crate) fn result(&self, number: u64) -> String {
-        let deadline = Instant::now() + WITHIN;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let response = self.state(number);
             if response.contains("Part") {
@@ -79,23 +79,24 @@ impl Controller {
 
     /// Requests a result once.
     pub(crate) fn state(&self, number: u64) -> String {
-        self.asks(
+        self.request(
             "r",
             json!({"Result": {"number": number, "from": 0, "told": 0}}),
         )
     }
 
-    pub(crate) fn of_another_run(&self) -> String {
-        self.asks("q", json!("Clock"))
+    /// Sends an order of a run that the agent did not join.
+    pub(crate) fn request_of_another_run(&self) -> String {
+        self.request("q", json!("Clock"))
     }
 
-    fn asks(&self, run: &str, what: Value) -> String {
-        let order = json!({"run": run, "what": what});
-        let subject = format!("abx.v1.agent.{}", self.agent);
-        let deadline = Instant::now() + WITHIN;
+    fn request(&self, run: &str, order: Value) -> String {
+        let message = json!({"run": run, "what": order});
+        let topic = format!("abx.v1.agent.{}", self.agent);
+        let deadline = Instant::now() + TIMEOUT;
         loop {
-            // An agent that has its slot only now does not have the run yet.
-            let response = self.bus.request(&subject, bytes(&order), WITHIN).unwrap();
+            // An agent that has just got its slot may not know the run yet.
+            let response = self.bus.request(&topic, bytes(&message), TIMEOUT).unwrap();
             let response = String::from_utf8(response).unwrap();
             if response != r#"{"Stranger":{"run":null}}"# {
                 return response;
@@ -106,8 +107,8 @@ impl Controller {
 }
 
 pub(crate) fn hash(load: &LoadPlan) -> String {
-    let hash = Sha256::digest(serde_json::to_vec(load).unwrap());
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digest = Sha256::digest(serde_json::to_vec(load).unwrap());
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn bytes(value: &Value) -> Vec<u8> {

@@ -15,11 +15,12 @@ use abx_sys::Nanos;
 
 use crate::agents::{Agent, Gathered, SHORT, gather, gather_within, plan};
 use crate::by_hand::Controller;
-pub(crate) use crate::crowd::agents_that_wait_come_all_at_once;
+pub(crate) use crate::crowd::waiting_agents_join_all_at_once;
 pub(crate) use crate::losses::{
-    a_busy_agent_says_so_to_another_controller, a_run_is_told_while_agents_make_it,
-    a_stop_before_a_slice_begins_ends_it_at_once, each_agents_own_pace_is_told,
-    the_others_go_on_with_their_own_parts_where_that_is_wanted, without_any_agent_there_is_no_load,
+    a_busy_agent_reports_that_to_another_controller, a_stop_before_a_slice_begins_ends_it_at_once,
+    intervals_are_reported_while_agents_generate_load,
+    the_other_agents_continue_with_their_parts_if_configured, the_pace_of_each_agent_is_reported,
+    without_any_agent_there_is_no_load,
 };
 use crate::server::Server;
 use crate::{TestBus, until};
@@ -73,16 +74,16 @@ pub(crate) fn ok(tally: &SliceTally) -> u64 {
     tally.tally.outcomes.count(Outcome::Ok)
 }
 
-pub(crate) fn three_agents_make_exactly_the_load_that_one_would(bus: &impl TestBus) {
+pub(crate) fn three_agents_generate_exactly_the_load_of_one(bus: &impl TestBus) {
     // Method: three agents whose clocks differ by minutes, with 7 connections and 1,000 requests,
     // which are not multiples of three; then an ordinary slice on the same agents, and a slice with
     // numbered requests, none of which is sent twice.
     let server = Server::start();
     let skews = [0, 3_700_000_000, -191_250_000_000_i64];
-    let _agents = [("a", 0), ("b", 1), ("c", 2)].map(|(name, place)| {
+    let _agents = [("a", 0), ("b", 1), ("c", 2)].map(|(name, slot)| {
         let mut agent_plan = plan(name);
-        agent_plan.skew_ns = skews[place];
-        agent_plan.slot = Some(place);
+        agent_plan.skew_ns = skews[slot];
+        agent_plan.slot = Some(slot);
         Agent::start(bus, agent_plan)
     });
     let Gathered { mut fleet, .. } = gather(bus, 3);
@@ -105,13 +106,13 @@ pub(crate) fn three_agents_make_exactly_the_load_that_one_would(bus: &impl TestB
         .collect();
     assert_eq!(names, ["a", "b", "c"]);
     for (agent, skew_ns) in record.agents.iter().zip(skews) {
-        // Machines of tests share a clock, so the difference is known.
+        // The agents share a clock, so the difference is known.
         assert!(agent.clock_offset_ns.abs_diff(skew_ns) <= agent.clock_bound_ns);
         assert_eq!((agent.slices, &agent.lost), (3, &None));
     }
 }
 
-pub(crate) fn a_rate_is_parted_without_a_request_more_or_less(bus: &impl TestBus) {
+pub(crate) fn a_rate_is_divided_without_losing_or_adding_requests(bus: &impl TestBus) {
     // Method: a constant and a random rate, shared by three agents. Sent requests and unsent due
     // ones add up to those of the schedule, which is counted separately.
     let server = Server::start();
@@ -122,7 +123,7 @@ pub(crate) fn a_rate_is_parted_without_a_request_more_or_less(bus: &impl TestBus
         let mut load = server.load(8);
         load.pacing.arrivals = arrivals.clone();
         let tally = slice(&mut fleet, &load, &span(SECOND)).tally;
-        // A pool's first slice is drawn from the next number.
+        // The first slice of a pool draws from the next seed.
         let schedule = Schedule::new(&arrivals, load.seed + 1).unwrap();
         let due = schedule.count_before(Nanos(SECOND));
         let sent: u64 = tally.outcomes.iter().map(|(_, count)| count).sum();
@@ -130,7 +131,7 @@ pub(crate) fn a_rate_is_parted_without_a_request_more_or_less(bus: &impl TestBus
     }
 }
 
-pub(crate) fn an_agent_alone_counts_what_an_engine_counts(bus: &impl TestBus) {
+pub(crate) fn a_single_agent_counts_the_same_as_an_engine(bus: &impl TestBus) {
     // Method: the same load by an engine of this process and by an agent; the server counts.
     let server = Server::start();
     let _agent = Agent::several(bus, ["a"]);
@@ -140,16 +141,17 @@ pub(crate) fn an_agent_alone_counts_what_an_engine_counts(bus: &impl TestBus) {
         wait: Wait::Asleep,
     })
     .unwrap();
-    let here = slice(&mut engine, &server.load(5), &requests(503));
-    let counted = server.requests();
+    let by_engine = slice(&mut engine, &server.load(5), &requests(503));
+    let requests_of_engine = server.requests();
     let Gathered { mut fleet, .. } = gather(bus, 1);
-    let there = slice(&mut fleet, &server.load(5), &requests(503));
-    assert_eq!((ok(&here), counted), (503, 503));
-    assert_eq!((ok(&there), server.requests() - counted), (503, 503));
-    assert_eq!(here.tally.body_bytes, there.tally.body_bytes);
+    let by_agent = slice(&mut fleet, &server.load(5), &requests(503));
+    assert_eq!((ok(&by_engine), requests_of_engine), (503, 503));
+    let requests_of_agent = server.requests() - requests_of_engine;
+    assert_eq!((ok(&by_agent), requests_of_agent), (503, 503));
+    assert_eq!(by_engine.tally.body_bytes, by_agent.tally.body_bytes);
 }
 
-pub(crate) fn agents_wait_for_controllers_and_serve_one_after_the_other(bus: &impl TestBus) {
+pub(crate) fn agents_wait_for_controllers_and_serve_them_in_turn(bus: &impl TestBus) {
     // Method: three agents wait, and two controllers in turn need two of them; then a controller
     // that is there before the last agent.
     let server = Server::start();
@@ -159,9 +161,9 @@ pub(crate) fn agents_wait_for_controllers_and_serve_one_after_the_other(bus: &im
         assert_eq!(ok(&slice(&mut fleet, &server.load(4), &requests(100))), 100);
     }
     thread::scope(|scope| {
-        let four = scope.spawn(|| gather(bus, 4));
+        let gathering = scope.spawn(|| gather(bus, 4));
         let _late = Agent::start(bus, plan("d"));
-        let mut fleet = four.join().unwrap().fleet;
+        let mut fleet = gathering.join().unwrap().fleet;
         assert_eq!(ok(&slice(&mut fleet, &server.load(4), &requests(100))), 100);
     });
     assert_eq!(server.requests(), 300);
@@ -185,13 +187,13 @@ fn while_loaded(
     (tally, pool)
 }
 
-pub(crate) fn an_agent_that_is_cut_off_is_lost_by_name_and_the_others_stop(bus: &impl TestBus) {
+pub(crate) fn a_disconnected_agent_is_named_and_the_others_stop(bus: &impl TestBus) {
     // Method: cut off one of three agents during a slice of five minutes. The counts of the others
     // are kept, the record names the lost agent, and no further slice begins.
     let server = Server::start();
     let agents = Agent::several(bus, ["a", "b", "c"]);
     let Gathered {
-        mut fleet, event, ..
+        mut fleet, events, ..
     } = gather_within(bus, 3, SHORT).unwrap();
     let began = Instant::now();
     let (tally, pool) = while_loaded(&mut fleet, &server, || agents[1].cut.cut(true));
@@ -210,18 +212,18 @@ pub(crate) fn an_agent_that_is_cut_off_is_lost_by_name_and_the_others_stop(bus: 
         lost.iter().map(|agent| &agent.name).collect::<Vec<_>>(),
         ["b"]
     );
-    let place = lost[0].slot;
+    let lost_slot = lost[0].slot;
     let error = fleet.refresh(pool, &mut |_| {}).unwrap_err().to_string();
     assert!(
-        error.contains(&format!("agent b ({place} of 3)")),
+        error.contains(&format!("agent b ({lost_slot} of 3)")),
         "{error}"
     );
-    let fleet_events = event.lock().unwrap();
-    let is_told = |fleet_event: &FleetEvent| matches!(fleet_event, FleetEvent::Lost { agent, .. } if agent.contains("agent b"));
-    assert!(fleet_events.iter().any(is_told), "{fleet_events:?}");
+    let events = events.lock().unwrap();
+    let is_loss = |fleet_event: &FleetEvent| matches!(fleet_event, FleetEvent::Lost { agent, .. } if agent.contains("agent b"));
+    assert!(events.iter().any(is_loss), "{events:?}");
 }
 
-pub(crate) fn a_short_cut_loses_nothing(bus: &impl TestBus) {
+pub(crate) fn a_short_disconnection_loses_nothing(bus: &impl TestBus) {
     // Method: during a slice with a number of requests, cut off one of two agents until it is
     // reported as silent, then reconnect it. All requests are counted.
     let server = Server::start();
@@ -231,7 +233,7 @@ pub(crate) fn a_short_cut_loses_nothing(bus: &impl TestBus) {
         ..FleetTiming::default()
     };
     let Gathered {
-        mut fleet, event, ..
+        mut fleet, events, ..
     } = gather_within(bus, 2, timing).unwrap();
     let (pool, _) = fleet.open(&server.load(2), &mut |_| {}).unwrap();
     let plan = requests(20_000);
@@ -240,7 +242,7 @@ pub(crate) fn a_short_cut_loses_nothing(bus: &impl TestBus) {
     let is_silent = |fleet_event: &FleetEvent| matches!(fleet_event, FleetEvent::Silent { .. });
     let tally = thread::scope(|scope| {
         scope.spawn(|| {
-            until("silence", || event.lock().unwrap().iter().any(is_silent));
+            until("silence", || events.lock().unwrap().iter().any(is_silent));
             agents[0].cut.cut(false);
         });
         fleet.slice(pool, &plan, &mut |_| {}).unwrap()
@@ -270,14 +272,14 @@ pub(crate) fn agents_without_a_controller_end_their_load(bus: &impl TestBus) {
     until("load", || server.requests() > 50);
     cut.cut(true);
     for agent in &agents {
-        agent.tells("the dead man", |event| *event == AgentEvent::ControllerLost);
+        agent.await_event("the dead man", |event| *event == AgentEvent::ControllerLost);
     }
     // After this event the agent has ended its engine, and the server soon sees that.
     until("an idle server", || server.connections() == 0);
     cut.cut(false);
 }
 
-pub(crate) fn a_stop_ends_a_slice_everywhere_and_keeps_what_was_counted(bus: &impl TestBus) {
+pub(crate) fn a_stop_ends_a_slice_on_every_agent_and_keeps_the_counts(bus: &impl TestBus) {
     // Method: stop a slice of five minutes from another thread, as Ctrl-C does.
     let server = Server::start();
     let _agents = Agent::several(bus, ["a", "b"]);
@@ -327,7 +329,7 @@ pub(crate) fn an_agent_refuses_targets_and_rates_that_its_machine_does_not_allow
             Some("--max-rate"),
         ),
         ("127.0.0.1", Some("100"), rate("200"), None),
-        // For sessions a rate sets how many begin.
+        // The rate of sessions counts their beginnings, not their requests.
         ("127.0.0.1", Some("100"), sessions("4", 51), Some("102/s")),
         ("127.0.0.1", Some("100"), sessions("4", 50), None),
     ];
@@ -353,7 +355,7 @@ pub(crate) fn an_agent_refuses_targets_and_rates_that_its_machine_does_not_allow
     assert_eq!(server.requests(), 0);
 }
 
-pub(crate) fn a_replay_is_not_asked_of_agents(bus: &impl TestBus) {
+pub(crate) fn a_replay_is_refused_for_agents(bus: &impl TestBus) {
     // Method: a log of one request. The error names both flags, and the fleet remains usable.
     let server = Server::start();
     let _agents = Agent::several(bus, ["a"]);
@@ -370,7 +372,7 @@ pub(crate) fn a_replay_is_not_asked_of_agents(bus: &impl TestBus) {
     assert_eq!(ok(&slice(&mut fleet, &server.load(4), &requests(10))), 10);
 }
 
-pub(crate) fn another_build_is_not_wanted(bus: &impl TestBus) {
+pub(crate) fn an_agent_of_another_build_is_rejected(bus: &impl TestBus) {
     // Method: one agent of this build and one of another, for a controller that needs two.
     let mut other = plan("other");
     other.build = "fedcba9876543210".to_owned();
@@ -388,45 +390,45 @@ pub(crate) fn another_build_is_not_wanted(bus: &impl TestBus) {
     ] {
         assert!(error.contains(part), "{error}");
     }
-    agents[1].tells("a refusal", |event| {
+    agents[1].await_event("a refusal", |event| {
         matches!(event, AgentEvent::Rejected { .. })
     });
 }
 
-pub(crate) fn a_slot_is_given_once(bus: &impl TestBus) {
+pub(crate) fn a_slot_is_assigned_once(bus: &impl TestBus) {
     // Method: two agents that require the first slot, and then one that requires the second.
-    let first = |name| {
+    let in_first_slot = |name| {
         let mut agent_plan = plan(name);
         agent_plan.slot = Some(0);
         Agent::start(bus, agent_plan)
     };
-    let both = [first("a"), first("b")];
-    let gathered = thread::scope(|scope| {
-        let two = scope.spawn(|| gather(bus, 2));
-        until("a refusal", || both.iter().any(Agent::is_not_wanted));
+    let rivals = [in_first_slot("a"), in_first_slot("b")];
+    let (_third, gathered) = thread::scope(|scope| {
+        let gathering = scope.spawn(|| gather(bus, 2));
+        until("a refusal", || rivals.iter().any(Agent::is_rejected));
         let mut agent_plan = plan("c");
         agent_plan.slot = Some(1);
         let third = Agent::start(bus, agent_plan);
-        (two.join().unwrap(), third)
+        (third, gathering.join().unwrap())
     });
-    let record = gathered.0.fleet.fleet().unwrap();
+    let record = gathered.fleet.fleet().unwrap();
     assert_eq!(record.agents[1].name, "c");
     assert!(["a", "b"].contains(&record.agents[0].name.as_str()));
 }
 
-pub(crate) fn another_plan_than_was_meant_is_refused(bus: &impl TestBus) {
+pub(crate) fn a_plan_that_does_not_match_its_hash_is_refused(bus: &impl TestBus) {
     // Method: a plan with the hash of another plan, sent to an agent by hand.
     let server = Server::start();
     let _agent = Agent::several(bus, ["a"]);
     let controller = Controller::begin(bus);
-    let response = controller.opens(1, &server.load(2), "0000");
+    let response = controller.open(1, &server.load(2), "0000");
     assert!(
         response.contains("does not match its SHA-256"),
         "{response}"
     );
 }
 
-pub(crate) fn what_no_controller_orders_is_refused_and_the_next_order_is_done(bus: &impl TestBus) {
+pub(crate) fn invalid_orders_are_refused_and_the_next_valid_one_is_executed(bus: &impl TestBus) {
     // Method: messages sent to an agent by hand: parts that do not exist, and a slice that begins
     // in years, during which the agent could not be stopped. Then an ordinary load.
     let server = Server::start();
@@ -434,45 +436,44 @@ pub(crate) fn what_no_controller_orders_is_refused_and_the_next_order_is_done(bu
     let controller = Controller::begin(bus);
     let (load, hash) = (server.load(2), crate::by_hand::hash(&server.load(2)));
     for (number, part) in [(1, [0, 0]), (2, [3, 3]), (3, [u32::MAX, 1])] {
-        let response = controller.opens_part(number, &load, &hash, part);
+        let response = controller.open_part(number, &load, &hash, part);
         assert!(response.contains("there is no part"), "{response}");
     }
-    assert_eq!(controller.opens(4, &load, &hash), "\"Accepted\"");
+    assert_eq!(controller.open(4, &load, &hash), "\"Accepted\"");
     let opened = controller.result(4);
     assert!(opened.contains(r#"\"standing\":2"#), "{opened}");
     let slice = |starts_ns: i64| {
-        let plan = SlicePlan {
-            end: SliceEnd::AfterRequests(10),
-            discard_ns: 0,
-            course: None,
-        };
+        let plan = requests(10);
         serde_json::json!({"Slice": {"pool": 1, "plan": plan, "starts_ns": starts_ns}})
     };
-    let response = controller.orders(5, &slice(i64::MAX));
+    let response = controller.order(5, &slice(i64::MAX));
     assert!(response.contains("a slice was to begin in"), "{response}");
     assert_eq!(server.requests(), 0);
-    assert_eq!(controller.orders(6, &slice(0)), "\"Accepted\"");
+    assert_eq!(controller.order(6, &slice(0)), "\"Accepted\"");
     let result = controller.result(6);
     assert!(result.contains("Tally"), "{result}");
     assert_eq!(server.requests(), 10);
 }
 
-pub(crate) fn an_order_is_done_once_however_often_it_comes(bus: &impl TestBus) {
+pub(crate) fn a_repeated_order_is_executed_once(bus: &impl TestBus) {
     // Method: the same order twice, as after a lost response; then an older order, and an order of
     // another run.
     let server = Server::start();
     let _agent = Agent::several(bus, ["a"]);
     let controller = Controller::begin(bus);
     let (load, hash) = (server.load(2), crate::by_hand::hash(&server.load(2)));
-    assert_eq!(controller.opens(7, &load, &hash), "\"Accepted\"");
-    assert_eq!(controller.opens(7, &load, &hash), "\"Accepted\"");
+    assert_eq!(controller.open(7, &load, &hash), "\"Accepted\"");
+    assert_eq!(controller.open(7, &load, &hash), "\"Accepted\"");
     let result = controller.result(7);
     assert!(
         result.contains(r#"\"standing\":2,\"opened\":2"#),
         "{result}"
     );
-    let older = controller.opens(6, &load, &hash);
-    assert!(older.contains("order 6 came while order 7"), "{older}");
-    let other = controller.of_another_run();
-    assert!(other.contains("Stranger"), "{other}");
+    let response = controller.open(6, &load, &hash);
+    assert!(
+        response.contains("order 6 came while order 7"),
+        "{response}"
+    );
+    let response = controller.request_of_another_run();
+    assert!(response.contains("Stranger"), "{response}");
 }

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use abx_engine::{LoadGenerator, SliceEnd, SlicePlan};
-use abx_evidence::Outcome;
+use abx_engine::LoadGenerator;
 use abx_fleet::{AgentEvent, FleetTiming};
 
 use crate::TestBus;
 use crate::agents::{Agent, gather_within, plan};
+use crate::cases::{ok, requests, slice};
 use crate::server::Server;
 
 const AGENTS: usize = 64;
 
-pub(crate) fn agents_that_wait_come_all_at_once(bus: &impl TestBus) {
+pub(crate) fn waiting_agents_join_all_at_once(bus: &impl TestBus) {
     // Method: 64 agents wait for a controller. One controller needs three of them, and a second
-    // one needs all: each agent has a separate slot, and together they generate the exact load.
+    // needs all. Each agent has a separate slot, and together they generate the exact load.
     let server = Server::start();
     // Longer than any delay of an agent on a busy machine.
     let timing = FleetTiming {
@@ -31,39 +31,29 @@ pub(crate) fn agents_that_wait_come_all_at_once(bus: &impl TestBus) {
             Agent::start(bus, agent_plan)
         })
         .collect();
-    for (wanted, requests) in [(3, 100), (AGENTS, 1_000)] {
-        let mut gathered = gather_within(bus, wanted, timing).unwrap();
+    for (needed, count) in [(3, 100), (AGENTS, 1_000)] {
+        let mut fleet = gather_within(bus, needed, timing).unwrap().fleet;
         let before = server.requests();
-        let connections = u32::try_from(wanted).unwrap() + 1;
-        let load = server.load(connections);
-        let (pool, report) = gathered.fleet.open(&load, &mut |_| {}).unwrap();
-        assert_eq!(report.standing, wanted + 1);
-        let slice = SlicePlan {
-            end: SliceEnd::AfterRequests(requests),
-            discard_ns: 0,
-            course: None,
-        };
-        gathered.fleet.arm(pool, &slice).unwrap();
-        let tally = gathered.fleet.slice(pool, &slice, &mut |_| {}).unwrap();
-        assert_eq!(tally.tally.outcomes.count(Outcome::Ok), requests);
-        assert_eq!(server.requests() - before, requests);
-        let fleet = gathered.fleet.fleet().unwrap();
-        let mut names: Vec<&str> = fleet
+        let load = server.load(u32::try_from(needed).unwrap() + 1);
+        let tally = slice(&mut fleet, &load, &requests(count));
+        assert_eq!((ok(&tally), server.requests() - before), (count, count));
+        let record = fleet.fleet().unwrap();
+        let mut names: Vec<&str> = record
             .agents
             .iter()
             .map(|agent| agent.name.as_str())
             .collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), wanted);
+        assert_eq!(names.len(), needed);
         assert!(
-            fleet
+            record
                 .agents
                 .iter()
                 .all(|agent| agent.slices == 1 && agent.lost.is_none())
         );
     }
     for agent in &agents {
-        agent.tells("the end of a run", |event| *event == AgentEvent::RunEnded);
+        agent.await_event("the end of a run", |event| *event == AgentEvent::RunEnded);
     }
 }

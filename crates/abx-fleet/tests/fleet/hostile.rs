@@ -9,21 +9,18 @@ use abx_fleet::{AgentEvent, FleetTiming};
 use serde_json::{Value, json};
 
 use crate::TestBus as _;
-use crate::agents::{Agent, BUILD, gather_within, plan};
+use crate::agents::{Agent, BUILD, SHORT, gather_within, plan};
 use crate::by_hand::{Controller, hash};
 use crate::local_bus::LocalTestBus;
 use crate::server::Server;
 
 const SHORT_JOIN: FleetTiming = FleetTiming {
-    beat: Duration::from_millis(200),
-    suspect: Duration::from_secs(1),
-    lost: Duration::from_secs(4),
-    dead_man: Duration::from_secs(4),
     join: Duration::from_secs(3),
+    ..SHORT
 };
 
 #[test]
-fn an_agent_joins_no_run_whose_name_leaves_its_folder() {
+fn an_agent_rejects_runs_whose_names_leave_its_folder() {
     // Method: runs whose names are paths or topics, and slots that do not exist. The agent repeats
     // its request after each, and accepts the valid slot.
     let bus = LocalTestBus::start();
@@ -42,8 +39,8 @@ fn an_agent_joins_no_run_whose_name_leaves_its_folder() {
     let agent = Agent::start(&bus, plan("a"));
     let controller = Controller::responding(&bus, &responses);
     let load = server.load(1);
-    assert_eq!(controller.opens(1, &load, &hash(&load)), "\"Accepted\"");
-    agent.tells("a reason", |event| {
+    assert_eq!(controller.open(1, &load, &hash(&load)), "\"Accepted\"");
+    agent.await_event("a reason", |event| {
         matches!(event, AgentEvent::Rejected { why } if why.contains("letters, digits and `-`"))
     });
 }
@@ -101,12 +98,12 @@ fn loads_that_would_exhaust_the_memory_of_an_agent_are_refused_with_the_limit() 
     let controller = Controller::begin(&bus);
     let cases = too_large(&server);
     for (number, (load, limit)) in (1..).zip(&cases) {
-        let response = controller.opens(number, load, &hash(load));
+        let response = controller.open(number, load, &hash(load));
         assert!(response.contains("Refused"), "{response}");
         assert!(response.contains(limit), "{response}");
     }
     let load = server.load(1);
-    assert_eq!(controller.opens(10, &load, &hash(&load)), "\"Accepted\"");
+    assert_eq!(controller.open(10, &load, &hash(&load)), "\"Accepted\"");
     assert!(controller.result(10).contains("Opened"));
     let course = CoursePlan {
         interval_ns: 1,
@@ -131,15 +128,15 @@ fn loads_that_would_exhaust_the_memory_of_an_agent_are_refused_with_the_limit() 
     ];
     for (number, (end, course, limit)) in (11..).zip(slices) {
         let slice = json!({"end": end, "discard_ns": 0, "course": course});
-        let slice = json!({"Slice": {"pool": 1, "plan": slice, "starts_ns": 0}});
-        let response = controller.orders(number, &slice);
+        let order = json!({"Slice": {"pool": 1, "plan": slice, "starts_ns": 0}});
+        let response = controller.order(number, &order);
         assert!(
             response.contains("Refused") && response.contains(limit),
             "{response}"
         );
     }
-    let again = controller.opens(20, &load, &hash(&load));
-    assert!(again.contains("pool 1 is already open"), "{again}");
+    let response = controller.open(20, &load, &hash(&load));
+    assert!(response.contains("pool 1 is already open"), "{response}");
 }
 
 #[test]
@@ -157,14 +154,14 @@ fn opened_connections_count_as_requests() {
     load.requests[0].expect.status = 101_u16.into();
     load.timeout = Duration::from_nanos(1_000_000);
     let hash = hash(&load);
-    assert_eq!(controller.opens(1, &load, &hash), "\"Accepted\"");
+    assert_eq!(controller.open(1, &load, &hash), "\"Accepted\"");
     assert!(controller.result(1).contains("Opened"));
     assert_eq!(
-        controller.orders(2, &json!({"Close": {"pool": 1}})),
+        controller.order(2, &json!({"Close": {"pool": 1}})),
         "\"Accepted\""
     );
     assert!(controller.result(2).contains("Done"));
-    assert_eq!(controller.opens(3, &load, &hash), "\"Accepted\"");
+    assert_eq!(controller.open(3, &load, &hash), "\"Accepted\"");
     for _ in 0..3 {
         let state = controller.state(3);
         assert!(state.contains("Working"), "{state}");
@@ -176,9 +173,9 @@ fn opened_connections_count_as_requests() {
 fn escape_codes_in_the_name_and_build_of_an_agent_are_printed_escaped() {
     // Method: an agent whose name and build clear the screen and print a line.
     let bus = LocalTestBus::start();
-    let mut evil = plan("\u{1b}[2J\r\nabx: fake");
-    evil.build = "\u{1b}]0;x\u{7}".to_owned();
-    let _agent = Agent::start(&bus, evil);
+    let mut hostile = plan("\u{1b}[2J\r\nabx: fake");
+    hostile.build = "\u{1b}]0;x\u{7}".to_owned();
+    let _agent = Agent::start(&bus, hostile);
     let error = gather_within(&bus, 1, SHORT_JOIN)
         .err()
         .unwrap()
@@ -198,20 +195,20 @@ fn an_agent_of_another_protocol_learns_the_version_of_the_controller() {
     });
     let introduction = serde_json::to_vec(&introduction).unwrap();
     thread::scope(|scope| {
-        let discovery = scope.spawn(|| gather_within(&bus, 1, SHORT_JOIN).err().unwrap());
+        let gathering = scope.spawn(|| gather_within(&bus, 1, SHORT_JOIN).err().unwrap());
         let deadline = Instant::now() + Duration::from_secs(60);
         let response = loop {
-            let asked = (connection).request(
+            let result = connection.request(
                 "abx.v1.join.user.x",
                 introduction.clone(),
                 Duration::from_secs(1),
             );
-            match asked {
+            match result {
                 Ok(response) => break String::from_utf8(response).unwrap(),
                 Err(_) => assert!(Instant::now() < deadline),
             }
         };
-        let error = discovery.join().unwrap().to_string();
+        let error = gathering.join().unwrap().to_string();
         for text in [response, error] {
             assert!(text.contains("it uses protocol 7"), "{text}");
             assert!(!text.contains("another build"), "{text}");

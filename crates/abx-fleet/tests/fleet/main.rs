@@ -38,11 +38,11 @@ pub(crate) trait Cut: Send + Sync {
     fn cut(&self, is_cut: bool);
 }
 
-/// Waits until a condition holds.
-pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
+/// Waits until a condition holds, for a minute at most.
+pub(crate) fn until(what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what} did not come");
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited a minute for {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -68,26 +68,26 @@ macro_rules! on_every_bus {
 }
 
 on_every_bus!(
-    three_agents_make_exactly_the_load_that_one_would,
-    a_rate_is_parted_without_a_request_more_or_less,
-    an_agent_alone_counts_what_an_engine_counts,
-    agents_wait_for_controllers_and_serve_one_after_the_other,
-    an_agent_that_is_cut_off_is_lost_by_name_and_the_others_stop,
-    a_short_cut_loses_nothing,
+    three_agents_generate_exactly_the_load_of_one,
+    a_rate_is_divided_without_losing_or_adding_requests,
+    a_single_agent_counts_the_same_as_an_engine,
+    agents_wait_for_controllers_and_serve_them_in_turn,
+    a_disconnected_agent_is_named_and_the_others_stop,
+    a_short_disconnection_loses_nothing,
     agents_without_a_controller_end_their_load,
-    a_stop_ends_a_slice_everywhere_and_keeps_what_was_counted,
+    a_stop_ends_a_slice_on_every_agent_and_keeps_the_counts,
     an_agent_refuses_targets_and_rates_that_its_machine_does_not_allow,
-    a_replay_is_not_asked_of_agents,
-    another_build_is_not_wanted,
-    a_slot_is_given_once,
-    another_plan_than_was_meant_is_refused,
-    what_no_controller_orders_is_refused_and_the_next_order_is_done,
-    an_order_is_done_once_however_often_it_comes,
-    agents_that_wait_come_all_at_once,
-    the_others_go_on_with_their_own_parts_where_that_is_wanted,
+    a_replay_is_refused_for_agents,
+    an_agent_of_another_build_is_rejected,
+    a_slot_is_assigned_once,
+    a_plan_that_does_not_match_its_hash_is_refused,
+    invalid_orders_are_refused_and_the_next_valid_one_is_executed,
+    a_repeated_order_is_executed_once,
+    waiting_agents_join_all_at_once,
+    the_other_agents_continue_with_their_parts_if_configured,
     without_any_agent_there_is_no_load,
     a_stop_before_a_slice_begins_ends_it_at_once,
-    a_busy_agent_says_so_to_another_controller,
-    each_agents_own_pace_is_told,
-    a_run_is_told_while_agents_make_it,
+    a_busy_agent_reports_that_to_another_controller,
+    the_pace_of_each_agent_is_reported,
+    intervals_are_reported_while_agents_generate_load,
 );

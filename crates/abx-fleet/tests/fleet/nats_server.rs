@@ -34,12 +34,12 @@ impl TestBus for NatsServer {
         let link = Arc::new(Link {
             is_cut: AtomicBool::new(false),
         });
-        let (server, passing) = (self.address, Arc::clone(&link));
+        let (server_address, forwarder) = (self.address, Arc::clone(&link));
         thread::spawn(move || {
-            for near in listener.incoming().flatten() {
+            for client in listener.incoming().flatten() {
                 // The server may have ended.
-                if let Ok(far) = TcpStream::connect(server) {
-                    passing.pass(near, far);
+                if let Ok(server) = TcpStream::connect(server_address) {
+                    forwarder.forward(client, server);
                 }
             }
         });
@@ -62,7 +62,7 @@ impl NatsServer {
         NatsServer::run(folder, &["-c", "nats.conf"])
     }
 
-    /// A connection of one of these users.
+    /// A connection of this user.
     pub(crate) fn connect_as(&self, user: &str) -> NatsBus {
         let path = |name: &str| self.folder.path().join(name);
         let (authority, credentials) = (path("ca.pem"), path(&format!("{user}.creds")));
@@ -70,9 +70,9 @@ impl NatsServer {
         NatsBus::connect(&url, Some(&authority), Some(&credentials)).unwrap()
     }
 
-    fn run(folder: tempfile::TempDir, more: &[&str]) -> NatsServer {
+    fn run(folder: tempfile::TempDir, arguments: &[&str]) -> NatsServer {
         let process = Command::new("nats-server")
-            .args(more)
+            .args(arguments)
             .args(["--addr", "127.0.0.1", "--port", "-1", "--ports_file_dir"])
             .arg(folder.path())
             .current_dir(folder.path())
@@ -81,11 +81,10 @@ impl NatsServer {
             .stderr(Stdio::null())
             .spawn()
             .expect("nats-server is installed: scripts/install-test-servers");
-        let file = folder
-            .path()
-            .join(format!("nats-server_{}.ports", process.id()));
+        let ports_name = format!("nats-server_{}.ports", process.id());
+        let ports_path = folder.path().join(ports_name);
         let address = || {
-            let ports = std::fs::read_to_string(&file).ok()?;
+            let ports = std::fs::read_to_string(&ports_path).ok()?;
             // `nats://` or `tls://`.
             let (_, rest) = ports.split_once("://")?;
             rest.split_once('"')?.0.parse().ok()
@@ -107,18 +106,18 @@ impl Drop for NatsServer {
 }
 
 impl Link {
-    fn pass(self: &Arc<Link>, near: TcpStream, far: TcpStream) {
-        let both = [
-            (near.try_clone().unwrap(), far.try_clone().unwrap()),
-            (far, near),
+    fn forward(self: &Arc<Link>, client: TcpStream, server: TcpStream) {
+        let directions = [
+            (client.try_clone().unwrap(), server.try_clone().unwrap()),
+            (server, client),
         ];
-        for (from, to) in both {
+        for (from, to) in directions {
             let link = Arc::clone(self);
-            thread::spawn(move || link.pump(from, to));
+            thread::spawn(move || link.copy(from, to));
         }
     }
 
-    fn pump(&self, mut from: TcpStream, mut to: TcpStream) {
+    fn copy(&self, mut from: TcpStream, mut to: TcpStream) {
         let mut buffer = [0; 16 << 10];
         while let Ok(count) = from.read(&mut buffer) {
             while self.is_cut.load(Ordering::Relaxed) {

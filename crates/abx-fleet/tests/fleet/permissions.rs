@@ -13,14 +13,14 @@ use crate::until;
 const CONTROLLER: &str = "controller";
 const FIRST: &str = "agent-1";
 const SECOND: &str = "agent-2";
-const WITHIN: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-fn listen(bus: &impl Bus, subject: &str) -> (Subscription, Receiver<BusMessage>) {
+fn listen(bus: &impl Bus, topic: &str) -> (Subscription, Receiver<BusMessage>) {
     let (sender, inbox) = channel();
-    (bus.subscribe(subject, sender).unwrap(), inbox)
+    (bus.subscribe(topic, sender).unwrap(), inbox)
 }
 
-/// The server's refusal of this action.
+/// Waits for the refusal of the last action on this connection.
 fn refusal(bus: &impl Bus) -> String {
     until("a refusal", || bus.refusal().is_some());
     bus.refusal().unwrap().to_string()
@@ -29,17 +29,19 @@ fn refusal(bus: &impl Bus) -> String {
 #[test]
 fn publishing_in_the_name_of_another_user_is_refused() {
     // Method: each user publishes what only another user may publish, on a separate connection,
-    // and learns the subject. The subscriber only receives a later message that is allowed.
+    // and the refusal names the topic. Subscribers only receive the allowed messages that follow.
     let server = NatsServer::secured();
-    let desk = server.connect_as(CONTROLLER);
-    let heard = ["abx.v1.join.*.*", "abx.v1.run.r.beat.*.*"].map(|text| listen(&desk, text));
+    let controller = server.connect_as(CONTROLLER);
+    let topics = ["abx.v1.join.*.*", "abx.v1.run.r.beat.*.*"];
+    let for_controller = topics.map(|topic| listen(&controller, topic));
     let agent = server.connect_as(SECOND);
-    let pairs = ["abx.v1.agent.agent-2.x", "abx.v1.run.r.control"].map(|text| listen(&agent, text));
-    // Subscriptions are there when requests of the same connection have a response.
-    let asked = |bus: &dyn Bus, subject: &str| bus.request(subject, Vec::new(), WITHIN);
-    assert!(asked(&desk, "abx.v1.agent.agent-2.nobody").is_err());
-    assert!(asked(&agent, "abx.v1.run.q.beat.agent-2.x").is_err());
-    for (user, subject) in [
+    let topics = ["abx.v1.agent.agent-2.x", "abx.v1.run.r.control"];
+    let for_agent = topics.map(|topic| listen(&agent, topic));
+    // Once a request has a response, the earlier subscriptions of its connection exist.
+    let request = |bus: &dyn Bus, topic: &str| bus.request(topic, Vec::new(), TIMEOUT);
+    assert!(request(&controller, "abx.v1.agent.agent-2.nobody").is_err());
+    assert!(request(&agent, "abx.v1.run.q.beat.agent-2.x").is_err());
+    for (user, topic) in [
         (FIRST, "abx.v1.run.r.control"),
         (FIRST, "abx.v1.agent.agent-2.x"),
         (FIRST, "abx.v1.agent.agent-1.x"),
@@ -50,15 +52,17 @@ fn publishing_in_the_name_of_another_user_is_refused() {
         (CONTROLLER, "else"),
     ] {
         let bus = server.connect_as(user);
-        bus.publish(subject, b"false".to_vec()).unwrap();
+        bus.publish(topic, b"false".to_vec()).unwrap();
         let message = refusal(&bus);
-        for part in [user, subject, "Publish", "controller.creds"] {
+        for part in [user, topic, "Publish", "controller.creds"] {
             assert!(message.contains(part), "{part}: {message}");
         }
     }
-    desk.publish("abx.v1.run.r.control", b"true".to_vec())
+    controller
+        .publish("abx.v1.run.r.control", b"true".to_vec())
         .unwrap();
-    desk.publish("abx.v1.agent.agent-2.x", b"true".to_vec())
+    controller
+        .publish("abx.v1.agent.agent-2.x", b"true".to_vec())
         .unwrap();
     agent
         .publish("abx.v1.join.agent-2.x", b"true".to_vec())
@@ -66,18 +70,18 @@ fn publishing_in_the_name_of_another_user_is_refused() {
     agent
         .publish("abx.v1.run.r.beat.agent-2.x", b"true".to_vec())
         .unwrap();
-    for (_, inbox) in heard.iter().chain(&pairs) {
-        let first = inbox.recv_timeout(WITHIN).unwrap();
+    for (_, inbox) in for_controller.iter().chain(&for_agent) {
+        let first = inbox.recv_timeout(TIMEOUT).unwrap();
         assert_eq!(first.payload, b"true", "{}", first.subject);
     }
-    assert_eq!((desk.refusal(), agent.refusal()), (None, None));
+    assert_eq!((controller.refusal(), agent.refusal()), (None, None));
 }
 
 #[test]
 fn subscribing_to_messages_for_another_user_is_refused() {
     // Method: each user subscribes to messages for another user.
     let server = NatsServer::secured();
-    for (user, subject) in [
+    for (user, topic) in [
         (FIRST, "abx.v1.agent.agent-2.*"),
         (FIRST, "abx.v1.agent.*.*"),
         (FIRST, "abx.v1.join.*.*"),
@@ -88,9 +92,9 @@ fn subscribing_to_messages_for_another_user_is_refused() {
         (CONTROLLER, "_INBOX.agent-1.*"),
     ] {
         let bus = server.connect_as(user);
-        let _subscription = listen(&bus, subject);
+        let _subscription = listen(&bus, topic);
         let message = refusal(&bus);
-        for part in [user, subject, "Subscription"] {
+        for part in [user, topic, "Subscription"] {
             assert!(message.contains(part), "{part}: {message}");
         }
     }
@@ -101,26 +105,26 @@ fn a_request_gets_one_response() {
     // Method: a controller sends a request to an agent, which responds twice. The second response
     // counts as late, which is no reason for the agent to end.
     let server = NatsServer::secured();
-    let (desk, agent) = (server.connect_as(CONTROLLER), server.connect_as(FIRST));
-    let (_orders, inbox) = listen(&agent, "abx.v1.agent.agent-1.x");
+    let (controller, agent) = (server.connect_as(CONTROLLER), server.connect_as(FIRST));
+    let (_subscription, inbox) = listen(&agent, "abx.v1.agent.agent-1.x");
     std::thread::scope(|scope| {
-        let asked = scope.spawn(|| {
-            // The subscription may come later than the first question.
-            until("an answer", || {
-                let response = desk.request("abx.v1.agent.agent-1.x", b"?".to_vec(), WITHIN);
+        let requesting = scope.spawn(|| {
+            // The first request may arrive before the subscription.
+            until("a response", || {
+                let response = controller.request("abx.v1.agent.agent-1.x", b"?".to_vec(), TIMEOUT);
                 response.is_ok_and(|response| response == b"!")
             });
         });
-        let order = inbox.recv_timeout(WITHIN).unwrap();
-        let reply = order.reply.unwrap();
+        let request = inbox.recv_timeout(TIMEOUT).unwrap();
+        let reply = request.reply.unwrap();
         agent.publish(&reply, b"!".to_vec()).unwrap();
         agent.publish(&reply, b"!".to_vec()).unwrap();
-        asked.join().unwrap();
+        requesting.join().unwrap();
     });
-    // The server's refusal of the second one has come when this has a response.
+    // Once this request has a response, a refusal of the second reply would have arrived.
     assert!(
         agent
-            .request("abx.v1.join.agent-1.x", Vec::new(), WITHIN)
+            .request("abx.v1.join.agent-1.x", Vec::new(), TIMEOUT)
             .is_err()
     );
     assert_eq!(agent.refusal(), None);

@@ -27,15 +27,15 @@ impl Server {
         let (requests, connections): (Arc<AtomicU64>, Arc<AtomicU64>) = Default::default();
         let address = listener.local_addr().unwrap();
         let lines = Arc::<Mutex<Vec<Vec<u8>>>>::default();
-        let kept = Arc::clone(&lines);
-        let (counted, open) = (Arc::clone(&requests), Arc::clone(&connections));
+        let recorded_lines = Arc::clone(&lines);
+        let (served, open) = (Arc::clone(&requests), Arc::clone(&connections));
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
-                let (counted, open) = (Arc::clone(&counted), Arc::clone(&open));
-                let kept = Arc::clone(&kept);
+                let (served, open) = (Arc::clone(&served), Arc::clone(&open));
+                let recorded_lines = Arc::clone(&recorded_lines);
                 open.fetch_add(1, Ordering::SeqCst);
                 thread::spawn(move || {
-                    serve(connection, &counted, &kept);
+                    serve(connection, &served, &recorded_lines);
                     open.fetch_sub(1, Ordering::SeqCst);
                 });
             }
@@ -113,7 +113,7 @@ fn serve(mut connection: TcpStream, requests: &AtomicU64, lines: &Mutex<Vec<Vec<
     let mut chunk = [0; 4096];
     while let Ok(count @ 1..) = connection.read(&mut chunk) {
         buffer.extend_from_slice(&chunk[..count]);
-        while let Some(end) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
+        while let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
             let line = buffer
                 .split(|byte| *byte == b'\r')
                 .next()

@@ -28,7 +28,7 @@ impl Program {
         Program(command.spawn().unwrap())
     }
 
-    /// CPU time in seconds, of it and of the children it waited for.
+    /// CPU time in seconds, of the program and of the children that it waited for.
     fn cpu_s(&self) -> f64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap();
         let fields: Vec<&str> = stat
@@ -56,11 +56,11 @@ impl Drop for Program {
 
 /// Samples a program until it has had this much CPU time. `None` if this machine forbids it.
 fn sampled(program: &Program, cpu_s: f64) -> Option<(Ledger, f64)> {
-    let everywhere = cpus::allowed().unwrap();
-    let mut sampler = match CpuSampler::open(&everywhere, HZ, BUFFER_BYTES) {
+    let cpus = cpus::allowed().unwrap();
+    let mut sampler = match CpuSampler::open(&cpus, HZ, BUFFER_BYTES) {
         Ok(sampler) => sampler,
         Err(error) => {
-            // Only a machine that forbids it may have no sampler.
+            // Opening may only fail if the machine forbids it.
             assert_ne!(
                 SamplingRights::of_this_process(),
                 SamplingRights::All,
@@ -122,18 +122,18 @@ fn collect<F: Fn(u32) -> bool>(collector: &mut Collector<F>, event: SamplerEvent
     }
 }
 
-/// The share of a line in all samples.
+/// The share of all samples that a line has.
 fn share(ledger: &Ledger, line: &Line) -> f64 {
     ledger.lines.get(line).copied().unwrap_or(0) as f64 / ledger.samples as f64
 }
 
 /// The line with the most samples.
-fn first(ledger: &Ledger) -> &Line {
+fn largest_line(ledger: &Ledger) -> &Line {
     let line = ledger.lines.iter().max_by_key(|(_, samples)| **samples);
     line.unwrap().0
 }
 
-/// Checks that samples stand for the CPU time that the kernel counts.
+/// Checks that the samples add up to the CPU time that the kernel counts.
 fn check_sum(ledger: &Ledger, cpu_s: f64) {
     let sampled_s = ledger.samples as f64 / f64::from(HZ);
     let difference = sampled_s / cpu_s - 1.0;
@@ -141,23 +141,23 @@ fn check_sum(ledger: &Ledger, cpu_s: f64) {
 }
 
 #[test]
-fn system_calls_of_one_byte_have_most_of_the_time() {
-    // Method: dd copies single bytes; the kernel's part is in read and write, both seen by name.
+fn system_calls_of_single_bytes_take_most_of_the_time() {
+    // Method: dd copies single bytes. Samples outside its code are in read and write, by name.
     let program = Program::start("dd", &["if=/dev/zero", "of=/dev/null", "bs=1"]);
     let Some((ledger, cpu_s)) = sampled(&program, 2.0) else {
         return;
     };
     check_sum(&ledger, cpu_s);
     let calls = ["read", "write"].map(Line::system_call);
-    let of_calls = calls.map(|call| share(&ledger, &call));
-    assert!(of_calls.iter().all(|share| *share > 0.1), "{ledger:?}");
-    let of_user: f64 = ledger
+    let call_shares = calls.map(|call| share(&ledger, &call));
+    assert!(call_shares.iter().all(|share| *share > 0.1), "{ledger:?}");
+    let user_share: f64 = ledger
         .lines
         .keys()
         .filter(|line| matches!(line, Line::User(_)))
         .map(|line| share(&ledger, line))
         .sum();
-    let rest = 1.0 - of_user - of_calls.iter().sum::<f64>();
+    let rest = 1.0 - user_share - call_shares.iter().sum::<f64>();
     assert!(rest < 0.1, "{ledger:?}");
 }
 
@@ -171,15 +171,15 @@ fn a_loop_of_user_code_is_charged_to_its_program() {
         return;
     };
     check_sum(&ledger, cpu_s);
-    assert_eq!(first(&ledger), &Line::user(shell));
+    assert_eq!(largest_line(&ledger), &Line::user(shell));
 }
 
 #[test]
-fn programs_that_start_and_end_meanwhile_count() {
+fn programs_that_start_and_end_during_sampling_count() {
     // Method: a shell starts programs that end at once, in an endless loop; they spend their time
     // on starting and ending.
-    let loops = "while :; do /bin/true; done";
-    let program = Program::start("/bin/sh", &["-c", loops]);
+    let script = "while :; do /bin/true; done";
+    let program = Program::start("/bin/sh", &["-c", script]);
     let Some((ledger, cpu_s)) = sampled(&program, 2.0) else {
         return;
     };

@@ -19,7 +19,7 @@ fn faulty(model: Model, faults: Faults) -> ServerConfig {
 }
 
 /// One request on a fresh connection.
-fn ask(address: SocketAddr) -> io::Result<Response> {
+fn get(address: SocketAddr) -> io::Result<Response> {
     let mut client = Client::connect(address);
     client.send(GET);
     client.response(To::Get)
@@ -29,64 +29,51 @@ fn ask(address: SocketAddr) -> io::Result<Response> {
 fn a_fault_at_100_percent_is_in_every_response() {
     // Method: ten requests per fault, compared with a correct page.
     for model in real_models() {
-        let honest = ask(start(page(model))).unwrap();
-        let none = Faults::default();
+        let correct = get(start(page(model))).unwrap();
 
-        let fail_percent = 100.0;
-        let address = start(faulty(
-            model,
-            Faults {
-                fail_percent,
-                ..none
-            },
-        ));
+        let faults = Faults {
+            fail_percent: 100.0,
+            ..Faults::default()
+        };
+        let address = start(faulty(model, faults));
         let mut client = Client::connect(address);
         for _ in 0..10 {
             assert_eq!(client.get("/").status, 503, "{model:?}");
         }
 
-        let wrong_length_percent = 100.0;
-        let address = start(faulty(
-            model,
-            Faults {
-                wrong_length_percent,
-                ..none
-            },
-        ));
+        let faults = Faults {
+            wrong_length_percent: 100.0,
+            ..Faults::default()
+        };
+        let address = start(faulty(model, faults));
         let mut client = Client::connect(address);
         for _ in 0..10 {
-            assert_eq!(client.get("/").body, honest.body[..86], "{model:?}");
+            assert_eq!(client.get("/").body, correct.body[..86], "{model:?}");
         }
 
-        let wrong_body_percent = 100.0;
-        let address = start(faulty(
-            model,
-            Faults {
-                wrong_body_percent,
-                ..none
-            },
-        ));
+        let faults = Faults {
+            wrong_body_percent: 100.0,
+            ..Faults::default()
+        };
+        let address = start(faulty(model, faults));
         let mut client = Client::connect(address);
         for _ in 0..10 {
             let response = client.get("/");
-            assert_eq!(response.head, honest.head, "{model:?}");
-            let pairs = response.body.iter().zip(&honest.body);
-            let changed = pairs.filter(|(left, right)| left != right).count();
+            assert_eq!(response.head, correct.head, "{model:?}");
+            let bytes = response.body.iter().zip(&correct.body);
+            let changed = bytes.filter(|(left, right)| left != right).count();
             assert_eq!(changed, 1, "{model:?}");
         }
 
-        let close_early_percent = 100.0;
-        let address = start(faulty(
-            model,
-            Faults {
-                close_early_percent,
-                ..none
-            },
-        ));
+        let faults = Faults {
+            close_early_percent: 100.0,
+            ..Faults::default()
+        };
+        let address = start(faulty(model, faults));
         for _ in 0..10 {
             let mut client = Client::connect(address);
             client.send(GET);
-            let expected = [honest.head.as_bytes(), &honest.body[..43]].concat();
+            let expected = [correct.head.as_bytes(), &correct.body[..43]].concat();
             assert_eq!(client.rest(), expected, "{model:?}");
         }
     }
@@ -135,10 +122,10 @@ fn a_delayed_response_is_never_early() {
         for client in &mut clients {
             client.send(GET.repeat(2));
         }
-        for number in 1..=2 {
+        for position in 1..=2 {
             for client in &mut clients {
                 assert_eq!(client.response(To::Get).unwrap().status, 200, "{model:?}");
-                assert!(begin.elapsed() >= number * delay, "{model:?}");
+                assert!(begin.elapsed() >= position * delay, "{model:?}");
             }
         }
     }
@@ -176,7 +163,7 @@ fn a_client_that_leaves_during_the_delay_does_not_affect_others() {
             let mut leaving = Client::connect(address);
             leaving.send(GET.repeat(3));
             drop(leaving);
-            assert_eq!(ask(address).unwrap().body.len(), 87, "{model:?}");
+            assert_eq!(get(address).unwrap().body.len(), 87, "{model:?}");
         }
     }
 }
@@ -212,13 +199,13 @@ fn planted_costs_do_not_change_responses() {
     // log has a line per request.
     let folder = tempfile::tempdir().unwrap();
     for model in real_models() {
-        let honest = ask(start(page(model))).unwrap();
-        let log = folder.path().join(model.name());
+        let correct = get(start(page(model))).unwrap();
+        let path = folder.path().join(model.name());
         let planted_costs = PlantedCosts {
             extra_syscalls: 3,
             split_writes: NonZeroU32::new(5),
             touch_pages: 2,
-            log: Some(log.clone()),
+            log: Some(path.clone()),
             lock: true,
         };
         let address = start(ServerConfig {
@@ -226,10 +213,10 @@ fn planted_costs_do_not_change_responses() {
             ..page(model)
         });
         for _ in 0..10 {
-            assert_eq!(ask(address).unwrap(), honest, "{model:?}");
+            assert_eq!(get(address).unwrap(), correct, "{model:?}");
         }
-        let lines = std::fs::read_to_string(&log).unwrap();
-        assert_eq!(lines.lines().count(), 10, "{model:?}");
+        let log = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(log.lines().count(), 10, "{model:?}");
     }
 }
 

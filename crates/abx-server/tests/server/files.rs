@@ -13,27 +13,27 @@ use tempfile::TempDir;
 
 use crate::support::{Client, To, concurrent_models, page, real_models, start};
 
-/// A model, and how it sends files.
+/// A model, and the method by which it sends files.
 type Way = (Model, SendMethod);
 
-/// All models and ways of sending that this kernel supports.
+/// All combinations that this kernel supports.
 fn ways() -> Vec<Way> {
-    // Containers often forbid rings; the other ways have the same contract.
+    // Containers often forbid rings; the other methods have the same contract.
     let has_rings = FileRing::new().is_ok();
     let send_methods = [SendMethod::Sendfile, SendMethod::Read, SendMethod::Uring];
-    let models = real_models();
-    let ways = models.flat_map(|model| send_methods.map(|sending| (model, sending)));
-    let is_there = |(model, sending): &Way| {
-        *sending != SendMethod::Uring || has_rings && model.supports(Feature::FilesByRing)
-    };
-    ways.filter(is_there).collect()
+    real_models()
+        .flat_map(|model| send_methods.map(|sending| (model, sending)))
+        .filter(|(model, sending)| {
+            *sending != SendMethod::Uring || has_rings && model.supports(Feature::FilesByRing)
+        })
+        .collect()
 }
 
 /// The ways of models that serve many connections at once.
 fn concurrent_ways() -> Vec<Way> {
-    let ways = ways().into_iter();
-    ways.filter(|(model, _)| concurrent_models().any(|concurrent| concurrent == *model))
-        .collect()
+    let mut ways = ways();
+    ways.retain(|(model, _)| concurrent_models().any(|concurrent| concurrent == *model));
+    ways
 }
 
 /// Larger than the socket buffers.
@@ -41,9 +41,9 @@ const LARGE_BYTES: usize = 20_000_000;
 
 /// A root with files, next to a file that must not be served.
 fn folder() -> TempDir {
-    let folder = tempfile::tempdir().expect("there is room for files");
+    let folder = tempfile::tempdir().expect("a folder can be created");
     let root = folder.path().join("root");
-    let make = || {
+    let create = || {
         fs::create_dir_all(root.join("inner"))?;
         fs::write(folder.path().join("secret"), "secret")?;
         fs::write(root.join("index.html"), "index")?;
@@ -55,7 +55,7 @@ fn folder() -> TempDir {
         symlink(folder.path().join("secret"), root.join("absolute"))?;
         symlink("..", root.join("up"))
     };
-    make().expect("the files can be made");
+    create().expect("the files can be created");
     folder
 }
 
@@ -101,8 +101,8 @@ fn files_are_served_byte_for_byte_with_their_type() {
             let response = client.get(path);
             assert_eq!(response.status, 200, "{way:?} {path}");
             assert!(response.body == body, "{way:?} {path}");
-            let line = format!("\r\nContent-Type: {content_type}\r\n");
-            assert!(response.head.contains(&line), "{way:?} {path}");
+            let header = format!("\r\nContent-Type: {content_type}\r\n");
+            assert!(response.head.contains(&header), "{way:?} {path}");
         }
     }
 }
@@ -150,8 +150,8 @@ fn files_allow_get_head_and_post_only() {
             client.send(format!("{method} / HTTP/1.1\r\nHost: h\r\n\r\n"));
             let response = client.response(to).unwrap();
             assert_eq!(response.status, status, "{way:?} {method}");
-            let line = format!("\r\nContent-Length: {length}\r\n");
-            assert!(response.head.contains(&line), "{way:?} {response:?}");
+            let header = format!("\r\nContent-Length: {length}\r\n");
+            assert!(response.head.contains(&header), "{way:?} {response:?}");
         }
     }
 }
@@ -235,7 +235,7 @@ fn a_file_that_shrinks_ends_the_connection_and_one_that_grows_keeps_its_length()
     // halved or extended, and the client continues to read.
     let large = large();
     for way in ways() {
-        for is_cut in [true, false] {
+        for shrinks in [true, false] {
             let folder = folder();
             let file = fs::OpenOptions::new()
                 .append(true)
@@ -243,12 +243,10 @@ fn a_file_that_shrinks_ends_the_connection_and_one_that_grows_keeps_its_length()
                 .unwrap();
             let mut client = Client::connect(start(config(way, folder.path())));
             client.send("GET /large.bin HTTP/1.1\r\nHost: h\r\n\r\n");
-            let head = client.response(To::Head).unwrap();
-            assert!(
-                head.head
-                    .contains(&format!("Content-Length: {LARGE_BYTES}\r\n"))
-            );
-            if is_cut {
+            let response = client.response(To::Head).unwrap();
+            let header = format!("Content-Length: {LARGE_BYTES}\r\n");
+            assert!(response.head.contains(&header), "{way:?}");
+            if shrinks {
                 file.set_len(LARGE_BYTES as u64 / 2).unwrap();
                 let rest = client.rest();
                 assert!(rest.len() < LARGE_BYTES, "{way:?} {}", rest.len());
@@ -294,12 +292,11 @@ fn responses_with_files_may_be_delayed_or_refused() {
             fail_percent: 50.0,
             ..Faults::default()
         };
-        let config = ServerConfig {
+        let mut client = Client::connect(start(ServerConfig {
             faults,
             ..config(way, folder.path())
-        };
-        let mut client = Client::connect(start(config));
-        let mut counts = [0, 0];
+        }));
+        let mut counts = [0; 2];
         for _ in 0..60 {
             let response = client.get("/link");
             match response.status {

@@ -113,11 +113,11 @@ fn the_connection_ends_if_version_or_header_require_it() {
             let request = format!("GET / HTTP/{version}\r\nHost: h\r\n{header}\r\n");
             client.send(request + GET);
             let response = client.response(To::Get).unwrap();
-            let message = response
+            let connection = response
                 .head
                 .lines()
                 .find_map(|line| line.strip_prefix("Connection: "));
-            assert_eq!(message, closes.or(Some("keep-alive")), "{model:?}");
+            assert_eq!(connection, closes.or(Some("keep-alive")), "{model:?}");
             match closes {
                 Some(_) => assert_eq!(client.rest(), b"", "{model:?}"),
                 None => assert_eq!(client.response(To::Get).unwrap().status, 200),
@@ -163,18 +163,18 @@ fn a_process_with_one_connection_at_a_time_serves_all_waiting_clients() {
     for client in &mut clients {
         client.send(GET);
     }
-    let is_kept = |response: &Response| !response.head.contains("\r\nConnection: close\r\n");
+    let stays_open = |response: &Response| !response.head.contains("\r\nConnection: close\r\n");
     let (last, others) = clients.split_last_mut().unwrap();
     for client in others {
         let response = client.response(To::Get).unwrap();
         assert!(
-            response.status == 200 && !is_kept(&response),
+            response.status == 200 && !stays_open(&response),
             "{response:?}"
         );
         assert_eq!(client.rest(), b"");
     }
-    assert!(is_kept(&last.response(To::Get).unwrap()));
-    assert!(is_kept(&last.get("/")));
+    assert!(stays_open(&last.response(To::Get).unwrap()));
+    assert!(stays_open(&last.get("/")));
 }
 
 #[test]
@@ -182,10 +182,10 @@ fn a_silent_client_is_replaced_by_a_waiting_one() {
     // Method: a client that got a response and one that never sends anything, each of which
     // occupies the only process. The next client must get a response, and the silent one ends.
     let address = start(page(Model::Prefork));
-    let mut responded = Client::connect(address);
-    assert_eq!(responded.get("/").status, 200);
+    let mut served = Client::connect(address);
+    assert_eq!(served.get("/").status, 200);
     let mut silent = Client::connect(address);
-    assert_eq!(responded.rest(), b"");
+    assert_eq!(served.rest(), b"");
     let mut next = Client::connect(address);
     assert_eq!(next.get("/").status, 200);
     assert_eq!(silent.rest(), b"");
@@ -193,8 +193,8 @@ fn a_silent_client_is_replaced_by_a_waiting_one() {
 
 #[test]
 fn requests_beyond_the_number_of_threads_wait() {
-    // Method: responses that take a while: with four threads, four requests are served at a time,
-    // and with one thread, they are served one after the other.
+    // Method: slow responses. Four threads serve four requests at a time, and one thread serves
+    // them one after the other.
     let delay = Duration::from_millis(200);
     for model in Model::ALL
         .into_iter()
@@ -220,7 +220,7 @@ fn requests_beyond_the_number_of_threads_wait() {
             begin.elapsed()
         };
         assert!(took(1) >= 4 * delay, "{model:?}");
-        // A busy machine may be late, but not each time.
+        // A busy machine may be late, but not every time.
         assert!((0..20).any(|_| took(4) < 4 * delay), "{model:?}");
     }
 }
@@ -277,28 +277,28 @@ fn a_contradictory_configuration_is_refused() {
         sending: SendMethod::Sendfile,
     };
     let sized = |bytes| Content::Page { bytes: Some(bytes) };
-    let none = Faults::default();
+    let no_faults = Faults::default();
 
-    let error = refusal(with(Model::Null, files(), none));
+    let error = refusal(with(Model::Null, files(), no_faults));
     assert!(is_refusal(&error, Model::Null, Feature::Files), "{error}");
     let error = refusal(with(Model::Null, sized(1), failing));
     assert!(is_refusal(&error, Model::Null, Feature::Faults), "{error}");
     let error = refusal(with(Model::Event, files(), wrong));
     assert!(matches!(error, ServeError::FaultOnFiles(_)), "{error}");
-    let error = refusal(with(Model::Event, files(), none));
+    let error = refusal(with(Model::Event, files(), no_faults));
     assert!(matches!(error, ServeError::Root { .. }), "{error}");
     let by_ring = Content::Files {
         root: ".".into(),
         sending: SendMethod::Uring,
     };
-    let error = refusal(with(Model::Thread, by_ring, none));
+    let error = refusal(with(Model::Thread, by_ring, no_faults));
     assert!(
         is_refusal(&error, Model::Thread, Feature::FilesByRing),
         "{error}"
     );
     let error = refusal(with(Model::Event, sized(0), wrong));
     assert!(matches!(error, ServeError::EmptyPage), "{error}");
-    let error = refusal(with(Model::Event, sized(1 << 40), none));
+    let error = refusal(with(Model::Event, sized(1 << 40), no_faults));
     assert!(matches!(error, ServeError::PageTooLarge { .. }), "{error}");
 
     let address = start(page(Model::Event));
@@ -313,14 +313,14 @@ fn a_contradictory_configuration_is_refused() {
 
 /// The error with which a server refuses to start.
 fn refusal(config: ServerConfig) -> ServeError {
-    let ended = serve(&config, |_| panic!("it must not start"), |_| {});
-    ended.expect_err("what contradicts itself is refused")
+    let result = serve(&config, |_| panic!("the server must not start"), |_| {});
+    result.expect_err("the configuration is refused")
 }
 
 #[test]
 fn a_model_without_websocket_is_refused_with_the_names_of_others() {
     // Method: models without WebSocket, and one without rooms; the message names alternatives.
-    for (model, support, feature, choice) in [
+    for (model, websocket, feature, choice) in [
         (
             Model::Null,
             WebSocketSupport::Echo,
@@ -341,7 +341,7 @@ fn a_model_without_websocket_is_refused_with_the_names_of_others() {
         ),
     ] {
         let error = refusal(ServerConfig {
-            websocket: support,
+            websocket,
             ..page(model)
         });
         assert!(is_refusal(&error, model, feature), "{error}");
@@ -355,9 +355,9 @@ fn is_refusal(error: &ServeError, by: Model, of: Feature) -> bool {
 
 #[test]
 fn a_full_backlog_rejects_connections() {
-    // Method: a server that is busy with one request accepts no connections, so that they only fill
-    // its backlog: connect until a connection is rejected.
-    let taken = |backlog| {
+    // Method: a server that is busy with one request accepts no connections, so they fill its
+    // backlog. The test connects until a connection is rejected.
+    let connected = |backlog| {
         let faults = Faults {
             work: Work::Time(Duration::from_secs(10)),
             ..Faults::default()
@@ -373,6 +373,6 @@ fn a_full_backlog_rejects_connections() {
         let streams: Vec<TcpStream> = (0..1_000).map_while(connect).collect();
         streams.len()
     };
-    assert_eq!(taken(BACKLOG), 1_000);
-    assert!(taken(1) < 1_000);
+    assert_eq!(connected(BACKLOG), 1_000);
+    assert!(connected(1) < 1_000);
 }

@@ -31,16 +31,16 @@ pub fn start(config: ServerConfig) -> SocketAddr {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let on_ready = |address: ServerAddress| {
-            let address = address.tcp().expect("it listens on TCP");
+            let address = address.tcp().expect("the server listens on TCP");
             sender.send(address).expect("the test waits for it");
         };
-        let ended = serve(&config, on_ready, |_| {});
-        panic!("a server alone never ends: {ended:?}");
+        let result = serve(&config, on_ready, |_| {});
+        panic!("the server ended by itself: {result:?}");
     });
     receiver.recv().expect("the server starts")
 }
 
-/// A connection. Reads fail after a time that no working server needs.
+/// A connection. Its reads fail after a time longer than a working server takes.
 pub struct Client(BufReader<TcpStream>);
 
 /// A response, read according to its `Content-Length`.
@@ -51,7 +51,7 @@ pub struct Response {
     pub body: Vec<u8>,
 }
 
-/// Whether the response has a body.
+/// The method of the request, which decides whether the response has a body.
 #[derive(Clone, Copy, PartialEq)]
 pub enum To {
     Get,
@@ -62,19 +62,19 @@ impl Client {
     pub fn connect(address: SocketAddr) -> Client {
         let stream = TcpStream::connect(address).expect("the server listens");
         let patience = Some(Duration::from_secs(20));
-        stream.set_read_timeout(patience).expect("it is not zero");
+        stream.set_read_timeout(patience).expect("a valid timeout");
         Client(BufReader::new(stream))
     }
 
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        let written = self.0.get_mut().write_all(bytes.as_ref());
-        written.expect("the server reads");
+        let result = self.0.get_mut().write_all(bytes.as_ref());
+        result.expect("the server reads");
     }
 
     /// Sends GET for `path` and reads the response.
     pub fn get(&mut self, path: &str) -> Response {
         self.send(format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n"));
-        self.response(To::Get).expect("a whole answer comes")
+        self.response(To::Get).expect("the response is complete")
     }
 
     pub fn response(&mut self, to: To) -> io::Result<Response> {
@@ -88,7 +88,7 @@ impl Client {
         let length = head
             .lines()
             .find_map(|line| line.strip_prefix("Content-Length: "))
-            .expect("every answer has a length");
+            .expect("every response has a length");
         let length = length.parse().expect("the length is a number");
         let mut body = vec![0; if to == To::Get { length } else { 0 }];
         self.0.read_exact(&mut body)?;
@@ -98,11 +98,11 @@ impl Client {
     /// Reads this number of bytes.
     pub fn bytes(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
-        self.0.read_exact(&mut bytes).expect("they come");
+        self.0.read_exact(&mut bytes).expect("enough bytes");
         bytes
     }
 
-    /// Reads the rest up to the end, which must not be a reset.
+    /// Reads up to the end of the connection, which must not be a reset.
     pub fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         self.0.read_to_end(&mut rest).expect("the end is orderly");

@@ -1,4 +1,4 @@
-//! The server over TLS, with Python's `ssl` as client, and with one that has no TLS.
+//! The server over TLS, with the `ssl` module of Python as client, and with a client without TLS.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -17,34 +17,34 @@ port, count, size, version = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]
 context = ssl._create_unverified_context()
 context.minimum_version = context.maximum_version = getattr(ssl.TLSVersion, version)
 raw = socket.create_connection(("127.0.0.1", port), 30)
-line = context.wrap_socket(raw, suppress_ragged_eofs=False)
-ask = b"GET / HTTP/1.1\r\nHost: h\r\n"
-line.sendall((ask + b"\r\n") * (count - 1) + ask + b"Connection: close\r\n\r\n")
-came = bytearray()
-while part := line.recv(65536):
-    came += part
+tls = context.wrap_socket(raw, suppress_ragged_eofs=False)
+request = b"GET / HTTP/1.1\r\nHost: h\r\n"
+tls.sendall((request + b"\r\n") * (count - 1) + request + b"Connection: close\r\n\r\n")
+data = bytearray()
+while part := tls.recv(65536):
+    data += part
 pattern = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-\n"
 page = (pattern * (size // 64 + 1))[:size]
-place = 0
+offset = 0
 for number in range(count):
-    assert came.startswith(b"HTTP/1.1 200 OK\r\n", place), (number, came[place:place + 80])
-    place = came.index(b"\r\n\r\n", place) + 4
-    assert came.startswith(page, place), number
-    place += size
-assert place == len(came), (place, len(came))
-print(line.version())
+    assert data.startswith(b"HTTP/1.1 200 OK\r\n", offset), (number, data[offset:offset + 80])
+    offset = data.index(b"\r\n\r\n", offset) + 4
+    assert data.startswith(page, offset), number
+    offset += size
+assert offset == len(data), (offset, len(data))
+print(tls.version())
 "#;
 
-/// The output of the client, which must have succeeded.
-fn ask(address: SocketAddr, count: usize, bytes: u64, version: &str) -> String {
-    let asked = Command::new("python3")
+/// The TLS version that the client printed after it had checked all responses.
+fn request(address: SocketAddr, count: usize, bytes: u64, version: &str) -> String {
+    let output = Command::new("python3")
         .args(["-c", CLIENT, &address.port().to_string()])
         .args([&count.to_string(), &bytes.to_string(), version])
         .output()
-        .expect("Python is there");
-    let error = String::from_utf8_lossy(&asked.stderr);
-    assert!(asked.status.success(), "{error}");
-    String::from_utf8_lossy(&asked.stdout).trim().to_owned()
+        .expect("Python is installed");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn every_model_encrypts_its_responses() {
                 ..page(model)
             });
             for (version, name) in [("TLSv1_2", "TLSv1.2"), ("TLSv1_3", "TLSv1.3")] {
-                assert_eq!(ask(address, count, bytes, version), name, "{model:?}");
+                assert_eq!(request(address, count, bytes, version), name, "{model:?}");
             }
         }
     }
@@ -86,6 +86,6 @@ fn a_client_without_tls_gets_an_alert_and_does_not_affect_others() {
         plain.read_to_end(&mut bytes).expect("the end is orderly");
         let is_fatal_alert = bytes.first() == Some(&21) && bytes.get(5) == Some(&2);
         assert!(is_fatal_alert, "{model:?}: {bytes:?}");
-        assert_eq!(ask(address, 2, 10, "TLSv1_3"), "TLSv1.3", "{model:?}");
+        assert_eq!(request(address, 2, 10, "TLSv1_3"), "TLSv1.3", "{model:?}");
     }
 }

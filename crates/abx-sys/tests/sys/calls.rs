@@ -28,21 +28,21 @@ fn calls_of_a_process_are_counted_only_while_counting() {
         }
     };
     let counting = counter.start().unwrap();
-    let mut member = copies(20_000).spawn().unwrap();
+    let mut copying = copies(20_000).spawn().unwrap();
     assert!(copies(500).status().unwrap().success());
-    assert!(member.wait().unwrap().success());
+    assert!(copying.wait().unwrap().success());
     drop(counting);
     assert!(copies(300).status().unwrap().success());
     let counts = counter.take().unwrap();
-    let calls = counts.by_name(|process| process == member.id());
-    // The program's start reads some files as well.
+    let calls = counts.by_name(|process| process == copying.id());
+    // Starting the program reads some files as well.
     assert!((20_000..20_020).contains(&calls["read"]), "{calls:?}");
     assert!((20_000..20_020).contains(&calls["write"]), "{calls:?}");
     assert_eq!(counts.missed, 0);
-    let own = counts.by_name(|process| process == std::process::id());
-    assert!(own.is_empty(), "{own:?}");
+    let own_calls = counts.by_name(|process| process == std::process::id());
+    assert!(own_calls.is_empty(), "{own_calls:?}");
     // Taking the counts resets them.
     drop(counter.start().unwrap());
     let calls = counter.take().unwrap();
-    assert!(calls.by_name(|process| process == member.id()).is_empty());
+    assert!(calls.by_name(|process| process == copying.id()).is_empty());
 }

@@ -58,7 +58,7 @@ fn next_deliveries(ring: &mut FileRing) -> Vec<Delivery> {
 }
 
 #[test]
-fn a_part_of_a_file_is_sent_behind_its_head() {
+fn a_part_of_a_file_is_sent_after_its_head() {
     // Method: lengths around the size of a piece, from an offset, with a head. The peer gets the
     // head and exactly that part; the buffer comes back empty.
     let Some(mut ring) = ring() else { return };
@@ -66,9 +66,9 @@ fn a_part_of_a_file_is_sent_behind_its_head() {
         let (socket, mut peer) = pair();
         let content = pattern(left + 100);
         let reader = std::thread::spawn(move || {
-            let mut got = vec![0; 4 + left];
-            peer.read_exact(&mut got).unwrap();
-            (got, peer)
+            let mut bytes = vec![0; 4 + left];
+            peer.read_exact(&mut bytes).unwrap();
+            (bytes, peer)
         });
         let part = part(&content, 70, left as u64);
         ring.start(number, socket, b"head".to_vec(), part).unwrap();
@@ -85,22 +85,22 @@ fn a_part_of_a_file_is_sent_behind_its_head() {
             }
         };
         assert!(buffer.is_empty());
-        let (got, _peer) = reader.join().unwrap();
-        assert_eq!(&got[..4], b"head");
-        assert!(got[4..] == content[70..70 + left], "{left} bytes differ");
+        let (bytes, _peer) = reader.join().unwrap();
+        assert_eq!(&bytes[..4], b"head");
+        assert!(bytes[4..] == content[70..70 + left], "{left} bytes differ");
         assert!(!ring.has_work());
     }
 }
 
 #[test]
-fn a_peer_that_does_not_read_is_reported_and_others_go_on() {
+fn a_peer_that_does_not_read_is_reported_and_others_continue() {
     // Method: 32 MiB to a peer that reads nothing fill the socket, while another connection gets
     // its file; once the first peer reads, it gets all of its file.
     let Some(mut ring) = ring() else { return };
     let content = pattern(32 << 20);
-    let [(full, mut slow), (free, mut quick)] = [pair(), pair()];
+    let [(slow_socket, mut slow), (quick_socket, mut quick)] = [pair(), pair()];
     let total = content.len() as u64;
-    ring.start(0, full, Vec::new(), part(&content, 0, total))
+    ring.start(0, slow_socket, Vec::new(), part(&content, 0, total))
         .unwrap();
     assert!(matches!(
         next_deliveries(&mut ring)[..],
@@ -109,7 +109,7 @@ fn a_peer_that_does_not_read_is_reported_and_others_go_on() {
             sent: Sent::Full
         }]
     ));
-    ring.start(1, free, Vec::new(), part(&content, 0, 1000))
+    ring.start(1, quick_socket, Vec::new(), part(&content, 0, 1000))
         .unwrap();
     assert!(matches!(
         next_deliveries(&mut ring)[..],
@@ -118,14 +118,14 @@ fn a_peer_that_does_not_read_is_reported_and_others_go_on() {
             sent: Sent::Whole(_)
         }]
     ));
-    let mut got = vec![0; 1000];
-    quick.read_exact(&mut got).unwrap();
-    assert!(got == content[..1000]);
+    let mut bytes = vec![0; 1000];
+    quick.read_exact(&mut bytes).unwrap();
+    assert!(bytes == content[..1000]);
 
     let reader = std::thread::spawn(move || {
-        let mut got = vec![0; 32 << 20];
-        slow.read_exact(&mut got).unwrap();
-        got
+        let mut bytes = vec![0; 32 << 20];
+        slow.read_exact(&mut bytes).unwrap();
+        bytes
     });
     loop {
         ring.resume(0).unwrap();
@@ -141,7 +141,7 @@ fn a_peer_that_does_not_read_is_reported_and_others_go_on() {
 #[test]
 fn a_file_shorter_than_its_part_and_a_closed_peer_fail() {
     // Method: a file of 10 bytes of which 20 are requested; then a peer that has closed. The
-    // second one uses the number of the first, which is free again.
+    // second connection uses the number of the first, which is free again.
     let Some(mut ring) = ring() else { return };
     let (socket, _peer) = pair();
     ring.start(0, socket, Vec::new(), part(&pattern(10), 0, 20))
@@ -167,7 +167,7 @@ fn a_file_shorter_than_its_part_and_a_closed_peer_fail() {
         match next_deliveries(&mut ring).pop().unwrap().sent {
             Sent::Full => ring.resume(0).unwrap(),
             Sent::Failed(_) => break,
-            Sent::Whole(_) => panic!("8 MB to nobody"),
+            Sent::Whole(_) => panic!("8 MB were sent to a closed peer"),
         }
     }
 }
@@ -188,8 +188,8 @@ fn a_dropped_ring_closes_its_connections() {
     ring.advance(&mut Vec::new()).unwrap();
     drop(ring);
     for mut peer in peers {
-        let mut got = Vec::new();
-        peer.read_to_end(&mut got).unwrap();
-        assert!(content.starts_with(&got), "{} bytes", got.len());
+        let mut bytes = Vec::new();
+        peer.read_to_end(&mut bytes).unwrap();
+        assert!(content.starts_with(&bytes), "{} bytes", bytes.len());
     }
 }

@@ -1,5 +1,5 @@
-//! What the kernel does for the reference server, against peers of the standard library, and what
-//! it counts and samples of other processes.
+//! Files sent with io_uring to peers of the standard library, and the system calls, CPU samples and
+//! switches of other processes.
 
 mod calls;
 mod file_ring;

@@ -20,7 +20,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 const EVENTS_MAX: usize = 1000;
 const THREADS: usize = 5000;
 
-/// Held by each test, as they count the perf events that this process has open.
+/// Held by each test, because tests count the perf events that this process has open.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -68,7 +68,7 @@ impl Seen {
     }
 }
 
-/// The kernel's ID of this thread.
+/// The ID of this thread in the kernel.
 fn thread_id() -> u32 {
     let link = fs::read_link("/proc/thread-self").unwrap();
     link.file_name().unwrap().to_str().unwrap().parse().unwrap()
@@ -101,10 +101,10 @@ fn samples_stand_for_cpu_time() {
     // processor, and again by process.
     let _alone = alone();
     let cpus = cpus::allowed().unwrap();
-    let own = [std::process::id()];
+    let pids = [std::process::id()];
     let by_cpu = allowed(CpuSampler::open(&cpus, HZ, BUFFER_BYTES));
     let by_process = allowed(CpuSampler::of_processes(
-        &own,
+        &pids,
         &cpus,
         HZ,
         BUFFER_BYTES,
@@ -235,15 +235,15 @@ fn a_dropped_sampler_leaves_nothing_open() {
     // and of one that may open no event, and after they are dropped.
     let _alone = alone();
     let cpus = cpus::allowed().unwrap();
-    let own = [std::process::id()];
+    let pids = [std::process::id()];
     let Some(by_cpu) = allowed(CpuSampler::open(&cpus, HZ, BUFFER_BYTES)) else {
         return;
     };
-    let by_process = CpuSampler::of_processes(&own, &cpus, HZ, BUFFER_BYTES, EVENTS_MAX).unwrap();
+    let by_process = CpuSampler::of_processes(&pids, &cpus, HZ, BUFFER_BYTES, EVENTS_MAX).unwrap();
     let added = 2 * cpus.len();
     let (events, rings) = open_events();
     assert!(events >= added && rings == added, "{events} {rings}");
-    let empty = CpuSampler::of_processes(&own, &cpus, HZ, BUFFER_BYTES, 0).unwrap();
+    let empty = CpuSampler::of_processes(&pids, &cpus, HZ, BUFFER_BYTES, 0).unwrap();
     assert!(empty.threads_left_out() >= 1);
     assert_eq!(open_events(), (events, rings));
     drop((by_cpu, by_process, empty));
@@ -297,8 +297,8 @@ fn the_busiest_of_too_many_threads_are_sampled() {
     let gate = Barrier::new(THREADS + 1);
     thread::scope(|scope| {
         for _ in 0..THREADS {
-            let waiting = thread::Builder::new().stack_size(64 << 10);
-            waiting.spawn_scoped(scope, || gate.wait()).unwrap();
+            let builder = thread::Builder::new().stack_size(64 << 10);
+            builder.spawn_scoped(scope, || gate.wait()).unwrap();
         }
         if let Some(mut sampler) = of_processes(&[std::process::id()], 100 * cpus) {
             let left_out = sampler.threads_left_out();
@@ -327,9 +327,8 @@ fn a_process_that_forks_and_dies_while_sampled_leaves_no_events_open() {
         .spawn()
         .unwrap();
     let pids = [shell.id()];
-    let sampler = of_processes(&pids, EVENTS_MAX);
     let mut programs = 0;
-    if let Some(mut sampler) = sampler {
+    if let Some(mut sampler) = of_processes(&pids, EVENTS_MAX) {
         sampler.enable().unwrap();
         while programs < 20 {
             sampler

@@ -34,7 +34,7 @@ fn outcome_in_pieces(kind: ResponseKind, bytes: &[u8], piece_bytes: usize) -> Ou
     }
 }
 
-fn whole(status: u16, body: &str, reusable: bool) -> Outcome {
+fn complete(status: u16, body: &str, reusable: bool) -> Outcome {
     let done = Done {
         status,
         body_bytes: body.len() as u64,
@@ -47,7 +47,7 @@ fn whole(status: u16, body: &str, reusable: bool) -> Outcome {
 fn every_framing_ends_where_it_should() {
     // Method: one response for each rule of RFC 9112, section 6.3.
     for &(bytes, status, body, reusable) in FRAMINGS {
-        let expected = whole(status, body, reusable);
+        let expected = complete(status, body, reusable);
         assert_eq!(
             outcome(ResponseKind::WithBody, bytes.as_bytes()),
             expected,
@@ -69,13 +69,13 @@ fn every_broken_response_fails_with_its_fault() {
 }
 
 #[test]
-fn the_response_to_head_has_no_body_whatever_it_says() {
+fn the_response_to_head_has_no_body_whatever_its_headers_say() {
     // Method: three heads that would announce a body after GET.
     for framing in ["Content-Length: 5", "Transfer-Encoding: chunked", "X: y"] {
         let bytes = format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n");
         assert_eq!(
             outcome(ResponseKind::HeadOnly, bytes.as_bytes()),
-            whole(200, "", true)
+            complete(200, "", true)
         );
     }
 }
@@ -108,8 +108,8 @@ fn interim_heads_are_events_and_more_than_32_end_the_connection() {
             format!("{early}HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na")
         };
         let kind = ResponseKind::WithBody;
-        let most = response(INTERIM_MAX);
-        assert_eq!(outcome(kind, most.as_bytes()), whole(200, "a", true));
+        let limit = response(INTERIM_MAX);
+        assert_eq!(outcome(kind, limit.as_bytes()), complete(200, "a", true));
         let more = response(INTERIM_MAX + 1);
         assert_eq!(outcome(kind, more.as_bytes()), Err(Fault::TooManyInterim));
         let endless = early.repeat(100_000);
@@ -118,7 +118,7 @@ fn interim_heads_are_events_and_more_than_32_end_the_connection() {
             Err(Fault::TooManyInterim)
         );
 
-        let twice = most.repeat(2);
+        let twice = limit.repeat(2);
         let mut client = Client::new();
         (0..2).for_each(|_| client.expect(kind));
         let (mut input, mut interim, mut done) = (twice.as_bytes(), 0, 0);
@@ -139,7 +139,7 @@ fn limits_hold_for_heads_headers_and_trailers() {
     };
     assert_eq!(
         outcome(ResponseKind::WithBody, head(256 * 1024).as_bytes()),
-        whole(204, "", true)
+        complete(204, "", true)
     );
     let too_large = head(256 * 1024 + 1);
     assert_eq!(
@@ -155,7 +155,7 @@ fn limits_hold_for_heads_headers_and_trailers() {
     };
     assert_eq!(
         outcome(ResponseKind::WithBody, headers(256).as_bytes()),
-        whole(204, "", true)
+        complete(204, "", true)
     );
     let too_many = headers(257);
     assert_eq!(
@@ -166,7 +166,7 @@ fn limits_hold_for_heads_headers_and_trailers() {
     let empty = |bytes: usize| format!("{}{}", "\r\n".repeat(bytes / 2), head(100));
     assert_eq!(
         outcome(ResponseKind::WithBody, empty(256 * 1024).as_bytes()),
-        whole(204, "", true)
+        complete(204, "", true)
     );
     assert_eq!(
         outcome(ResponseKind::WithBody, empty(256 * 1024 + 2).as_bytes()),
@@ -174,11 +174,8 @@ fn limits_hold_for_heads_headers_and_trailers() {
     );
     let mut idle = Client::new();
     let lines = "\r\n".repeat(50_000);
-    let mut fed = (0..10).map(|_| idle.receive(&mut lines.as_bytes()));
-    assert_eq!(
-        fed.find_map(|event| event),
-        Some(Event::Failed(Fault::Unasked))
-    );
+    let mut events = (0..10).filter_map(|_| idle.receive(&mut lines.as_bytes()));
+    assert_eq!(events.next(), Some(Event::Failed(Fault::Unasked)));
 
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0";
     for endless in [
@@ -195,7 +192,7 @@ fn limits_hold_for_heads_headers_and_trailers() {
 }
 
 #[test]
-fn one_client_takes_many_responses() {
+fn one_client_reads_many_responses() {
     // Method: a split head, then two more responses with the same client.
     let mut client = Client::new();
     for pieces in [
@@ -343,7 +340,7 @@ const FRAMINGS: &[(&str, u16, &str, bool)] = &[
         "",
         true,
     ),
-    // What comes behind the last response of a connection is not ours.
+    // Bytes after the last response of a connection are ignored.
     (
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\naHTTP/1.1 500 No\r\n\r\n",
         200,
@@ -440,7 +437,7 @@ const BROKEN: &[(&str, Fault)] = &[
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000000\r\n",
         Fault::BadChunk,
     ),
-    // A list of nothing is no list of codings.
+    // An empty list names no coding.
     (
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: ,\r\n\r\n",
         Fault::UnknownTransferEncoding,
@@ -449,7 +446,7 @@ const BROKEN: &[(&str, Fault)] = &[
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: ,\r\n\r\n",
         Fault::UnknownTransferEncoding,
     ),
-    // Without its last line end a response must not take the next one's head for its trailer.
+    // Without the last line end of a response, the next head must not be read as its trailer.
     (
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
         Fault::BadChunk,
@@ -470,7 +467,7 @@ const BROKEN: &[(&str, Fault)] = &[
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n folded\r\n\r\n",
         Fault::BadChunk,
     ),
-    // A line that is broken and not whole.
+    // An incomplete line, and one that is malformed before its end.
     ("HTTP/1.1 200 OK\r\nhalf", Fault::ClosedEarly),
     ("HTTP/1.1 200 OK\r\nX\0", Fault::Malformed),
     // Other protocols: an alert and a handshake of TLS, the settings of HTTP/2.
@@ -493,8 +490,7 @@ fn a_header_of_a_response_can_be_looked_up() {
     assert_eq!(response_header(response, "Via"), None);
     assert_eq!(response_header(b"nonsense\r\n\r\n", "Server"), None);
 
-    // Method: behind an interim head, which has a header of that name too, and beside a
-    // folded one.
+    // Method: after an interim head that has a header of the same name, and next to a folded one.
     let response = b"HTTP/1.1 103 Early Hints\r\nServer: early\r\n\r\n\
         HTTP/1.1 200 OK\r\nX: a\r\n b\r\nServer: late\r\n\r\n";
     let text = response_header(response, "Server");

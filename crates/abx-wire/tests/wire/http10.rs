@@ -39,10 +39,10 @@ fn request(method: &str, connection: Persistence, body: &[u8]) -> Request {
 }
 
 #[test]
-fn a_request_names_keep_alive_only_when_it_is_wanted() {
+fn a_request_names_keep_alive_only_if_configured() {
     // Method: the complete text with and without it, and of a request with a body.
-    let ours = format!("User-Agent: abx/{}\r\n", env!("CARGO_PKG_VERSION"));
-    let start = format!(" /x HTTP/1.0\r\nHost: h:81\r\n{ours}Accept: */*\r\n");
+    let agent = format!("User-Agent: abx/{}\r\n", env!("CARGO_PKG_VERSION"));
+    let start = format!(" /x HTTP/1.0\r\nHost: h:81\r\n{agent}Accept: */*\r\n");
     for (method, connection, body, rest) in [
         ("GET", Persistence::Close, "", "\r\n"),
         (
@@ -67,7 +67,7 @@ fn a_request_names_keep_alive_only_when_it_is_wanted() {
 }
 
 #[test]
-fn our_server_reads_both_kinds_of_persistence_back() {
+fn our_server_reads_back_both_kinds_of_persistence() {
     // Method: our server reads an encoded request of each kind.
     for (connection, keep_alive) in [(Persistence::Close, false), (Persistence::KeepAlive, true)] {
         let bytes = request("GET", connection, b"").encode().unwrap();
@@ -82,9 +82,9 @@ fn our_server_reads_both_kinds_of_persistence_back() {
 }
 
 #[test]
-fn responses_end_and_keep_the_connection_by_the_rules() {
-    // Method: responses by table, first on a connection that stays open, so that
-    // one that awaits a close in vain would show, then closed.
+fn responses_end_and_keep_the_connection_as_the_standards_require() {
+    // Method: each response of the table, first on a connection that stays open, so that a client
+    // that waits for a close in vain is noticed; then the connection closes.
     for &(bytes, end, body_bytes, reusable) in RESPONSES {
         let (mut client, last) = last_event(ResponseKind::WithBody, bytes.as_bytes());
         let done = Event::Done(Done {
@@ -104,9 +104,9 @@ fn responses_end_and_keep_the_connection_by_the_rules() {
 }
 
 #[test]
-fn responses_without_a_body_keep_the_connection_when_they_say_so() {
-    // Method: HEAD, 204 and 304 under HTTP/1.0, with and without the option;
-    // none needs a length, since none has a body.
+fn responses_without_a_body_keep_the_connection_if_a_header_requests_it() {
+    // Method: HEAD, 204 and 304 in HTTP/1.0, with and without the option. None of them needs a
+    // length, because none has a body.
     for (kind, status_line) in [
         (ResponseKind::HeadOnly, "200 OK\r\nContent-Length: 9"),
         (ResponseKind::HeadOnly, "200 OK"),
@@ -116,13 +116,17 @@ fn responses_without_a_body_keep_the_connection_when_they_say_so() {
             "304 Not Modified\r\nContent-Length: 9",
         ),
     ] {
-        for (option, kept) in [("Connection: keep-alive\r\n", true), ("", false)] {
+        for (option, reusable) in [("Connection: keep-alive\r\n", true), ("", false)] {
             let text = format!("HTTP/1.0 {status_line}\r\n{option}\r\n");
             let (_, last) = last_event(kind, text.leak().as_bytes());
             let Some(Event::Done(done)) = last else {
                 panic!("{status_line:?} is not done: {last:?}");
             };
-            assert_eq!((done.body_bytes, done.reusable), (0, kept), "{status_line}");
+            assert_eq!(
+                (done.body_bytes, done.reusable),
+                (0, reusable),
+                "{status_line}"
+            );
         }
     }
 }
@@ -144,10 +148,10 @@ fn truncated_responses_and_http_0_9_fail() {
     }
 }
 
-/// Responses with status 200: what ends them, how long their body is, and
-/// whether the connection may be used again.
+/// Responses with status 200: what ends them, the length of the body, and whether the connection
+/// may be used again.
 const RESPONSES: &[(&str, End, u64, bool)] = &[
-    // RFC 1945, section 7.2.2: the length, where there is one, else the close.
+    // RFC 1945, section 7.2.2: the length if there is one, otherwise the close.
     (
         "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nab",
         End::Itself,
@@ -162,7 +166,7 @@ const RESPONSES: &[(&str, End, u64, bool)] = &[
         0,
         false,
     ),
-    // RFC 9112, section 9.3: HTTP/1.0 keeps only with a header for that, and with a length.
+    // RFC 9112, section 9.3: HTTP/1.0 keeps connections only with this header and a length.
     (
         "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nab",
         End::Itself,
@@ -187,7 +191,7 @@ const RESPONSES: &[(&str, End, u64, bool)] = &[
         2,
         false,
     ),
-    // The header of that name only adds details to `Connection`.
+    // The header `Keep-Alive` only adds details to `Connection`.
     (
         "HTTP/1.0 200 OK\r\nKeep-Alive: timeout=5\r\nContent-Length: 2\r\n\r\nab",
         End::Itself,

@@ -1,4 +1,4 @@
-//! Bytes to events and back: HTTP of both sides, HTTP/2 and WebSocket.
+//! Both sides of HTTP/1, HTTP/2 and WebSocket: from bytes to events and back.
 
 mod client;
 mod fuzz;

@@ -5,19 +5,15 @@
 use abx_wire::http1::{Client, Event, HeadMemo, ResponseKind};
 
 /// The events of these bytes, response after response, as text.
-fn events(memo: Option<&mut HeadMemo>, kinds: &[ResponseKind], bytes: &[u8]) -> Vec<String> {
+fn events(mut memo: Option<&mut HeadMemo>, kinds: &[ResponseKind], bytes: &[u8]) -> Vec<String> {
     let mut client = Client::new();
     kinds.iter().for_each(|kind| client.expect(*kind));
-    let mut none = HeadMemo::default();
-    let has_memo = memo.is_some();
-    let memo = memo.unwrap_or(&mut none);
     let mut input = bytes;
     let mut events = Vec::new();
     loop {
-        let event = if has_memo {
-            client.receive_with(memo, &mut input)
-        } else {
-            client.receive(&mut input)
+        let event = match memo.as_deref_mut() {
+            Some(memo) => client.receive_with(memo, &mut input),
+            None => client.receive(&mut input),
         };
         match event {
             Some(Event::Body(body)) => events.push(String::from_utf8_lossy(body).into_owned()),
@@ -27,27 +23,27 @@ fn events(memo: Option<&mut HeadMemo>, kinds: &[ResponseKind], bytes: &[u8]) -> 
     }
 }
 
-/// The events, without heads of responses that are taken at once where that is possible.
+/// The number of responses that are taken at once, and the events without heads.
 fn at_once(memo: &mut HeadMemo, kinds: &[ResponseKind], bytes: &[u8]) -> (usize, Vec<String>) {
     let mut client = Client::new();
     kinds.iter().for_each(|kind| client.expect(*kind));
-    let (mut input, mut count, mut responses) = (bytes, 0, Vec::new());
+    let (mut input, mut count, mut events) = (bytes, 0, Vec::new());
     loop {
         let before = input;
         if let Some((done, body)) = client.receive_whole(memo, &mut input) {
             count += 1;
             if !body.is_empty() {
-                responses.push(String::from_utf8_lossy(body).into_owned());
+                events.push(String::from_utf8_lossy(body).into_owned());
             }
-            responses.push(format!("{:?}", Event::Done(done)));
+            events.push(format!("{:?}", Event::Done(done)));
             continue;
         }
-        assert_eq!(before, input, "bytes are taken without an answer");
+        assert_eq!(before, input, "bytes are taken without a response");
         match client.receive_with(memo, &mut input) {
             Some(Event::Head { .. }) => {}
-            Some(Event::Body(body)) => responses.push(String::from_utf8_lossy(body).into_owned()),
-            Some(event) => responses.push(format!("{event:?}")),
-            None => return (count, responses),
+            Some(Event::Body(body)) => events.push(String::from_utf8_lossy(body).into_owned()),
+            Some(event) => events.push(format!("{event:?}")),
+            None => return (count, events),
         }
     }
 }
@@ -93,8 +89,8 @@ fn recalled_heads_give_the_same_events_as_parsed_ones() {
 
 #[test]
 fn a_whole_response_with_a_known_head_is_taken_at_once_and_no_other() {
-    // Method: three equal responses through a memo that knows their head; then cut
-    // anywhere, of another framing, of another kind, and behind an interim head.
+    // Method: three equal responses through a memo that knows their head; then responses that are
+    // cut anywhere, have another kind or framing, or follow an interim head.
     let sized = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab";
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n";
     let interim = "HTTP/1.1 103 Early Hints\r\nContent-Length: 0\r\n\r\n";
@@ -103,7 +99,7 @@ fn a_whole_response_with_a_known_head_is_taken_at_once_and_no_other() {
     let count = |memo: &mut HeadMemo, kinds: &[ResponseKind], bytes: &str| {
         at_once(memo, kinds, bytes.as_bytes()).0
     };
-    // The first one is parsed.
+    // The first head is parsed.
     assert_eq!(count(&mut memo, &[body; 3], &sized.repeat(3)), 2);
     assert_eq!(count(&mut memo, &[body; 3], &sized.repeat(3)), 3);
     for cut in 0..sized.len() {
@@ -117,7 +113,7 @@ fn a_whole_response_with_a_known_head_is_taken_at_once_and_no_other() {
 
 #[test]
 fn a_long_head_is_parsed_each_time() {
-    // Method: a head too long for a memo, behind one that it has kept.
+    // Method: a head too long for a memo, after one that fits.
     let long = format!(
         "HTTP/1.1 200 OK\r\nX: {}\r\nContent-Length: 1\r\n\r\na",
         "y".repeat(3000)

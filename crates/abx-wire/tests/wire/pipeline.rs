@@ -65,7 +65,7 @@ const LAST: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\
 
 #[test]
 fn each_response_is_read_by_the_kind_of_its_own_request() {
-    // Method: HEAD between two GETs; in another order the body's bytes would be read as a head.
+    // Method: HEAD between two GETs; in another order, a body would be read as a head.
     let head_only = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n";
     let bytes = [ONE, head_only, ONE].concat();
     let mut client = waiting(&[GET, HEAD, GET]);
@@ -93,7 +93,7 @@ fn more_can_be_awaited_in_the_middle_of_a_response() {
     client.expect(HEAD);
     assert_eq!(client.awaited(), 2);
     receive(&mut client, end.as_bytes(), &mut steps);
-    assert!(!client.has_response_started(), "that of the second has not");
+    assert!(!client.has_response_started(), "the second has not");
     receive(&mut client, b"HTTP/1.1 204 No Content\r\n\r\n", &mut steps);
     assert_eq!(
         steps[2..],
@@ -103,7 +103,7 @@ fn more_can_be_awaited_in_the_middle_of_a_response() {
 }
 
 #[test]
-fn a_close_tells_whether_the_awaited_response_had_begun() {
+fn a_close_reports_whether_the_awaited_response_had_begun() {
     // Method: three responses awaited, and a close in each kind of position.
     let head = "HTTP/1.1 200 OK\r\n";
     let until_close = "HTTP/1.1 200 OK\r\n\r\nabc";
@@ -143,18 +143,18 @@ fn a_close_tells_whether_the_awaited_response_had_begun() {
 }
 
 #[test]
-fn bytes_behind_the_last_response_of_a_connection_are_not_read() {
-    // Method: `Connection: close` while two more are awaited, with and without
-    // bytes behind it; they fail at once, without waiting for the close.
-    for behind in ["", ONE, "noise"] {
+fn bytes_after_the_last_response_of_a_connection_are_not_read() {
+    // Method: `Connection: close` while two more are awaited, with and without bytes after it. Both
+    // fail at once, without waiting for the close.
+    for excess in ["", ONE, "noise"] {
         let mut client = waiting(&[GET; 3]);
         let mut steps = Vec::new();
         receive(&mut client, LAST.as_bytes(), &mut steps);
-        receive(&mut client, behind.as_bytes(), &mut steps);
+        receive(&mut client, excess.as_bytes(), &mut steps);
         assert_eq!(
             steps[2..],
             [done(200, 1, false), Step::Failed(Fault::ClosedIdle)],
-            "{behind:?}"
+            "{excess:?}"
         );
         assert!(!client.has_response_started());
         assert_eq!((client.awaited(), client.eof()), (2, None));
@@ -163,7 +163,7 @@ fn bytes_behind_the_last_response_of_a_connection_are_not_read() {
 
 #[test]
 fn a_response_that_was_not_awaited_fails() {
-    // Method: two awaited, three come.
+    // Method: three responses to two requests.
     let (steps, left) = outcome(&[GET; 2], ONE.repeat(3).as_bytes());
     assert_eq!(steps.last(), Some(&Step::Failed(Fault::Unasked)));
     assert_eq!((steps.len(), left), (7, 0));
@@ -180,7 +180,7 @@ fn nothing_can_be_awaited_from_a_broken_connection() {
 
 #[test]
 fn a_body_is_skipped_before_the_next_response() {
-    // Method: the first of two bodies is thrown away by the caller.
+    // Method: the caller skips the first of two bodies.
     let mut client = waiting(&[GET; 2]);
     let mut steps = Vec::new();
     let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
@@ -237,8 +237,8 @@ proptest! {
         responses in prop::collection::vec(response(), 1..12),
         cuts in prop::collection::vec(1_usize..400, 1..40),
     ) {
-        // Method: sized, chunked, empty, HEAD, 304 and interim responses by chance,
-        // all awaited at once, cut anywhere; the events are those of each alone.
+        // Method: random sized, chunked, empty, HEAD, 304 and interim responses, all awaited at
+        // once and cut anywhere; the events are the same as of each response alone.
         let kinds: Vec<_> = responses.iter().map(|(kind, ..)| *kind).collect();
         let bytes: Vec<u8> = responses.iter().flat_map(|(_, bytes, _)| bytes.clone()).collect();
         let expected: Vec<_> = responses.iter().flat_map(|(.., steps)| steps.clone()).collect();

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::fuzz::http1 as fuzz;
 
-/// Parts of messages, right and wrong, so that random inputs get far.
+/// Valid and invalid parts of messages, so that random inputs pass the first checks.
 const PARTS: &[&str] = &[
     "HTTP/1.1 200 OK\r\n",
     "HTTP/1.0 200 OK\r\n",
@@ -44,7 +44,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn any_bytes_are_taken_and_pieces_change_nothing(data in vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_handled_and_pieces_change_nothing(data in vec(any::<u8>(), 0..200)) {
         // Method: noise, whole and in pieces, from a server and from a client.
         fuzz::client(&data);
         fuzz::pipeline(&data);
@@ -52,7 +52,7 @@ proptest! {
     }
 
     #[test]
-    fn any_order_of_parts_is_taken_and_pieces_change_nothing(data in message()) {
+    fn any_order_of_parts_is_handled_and_pieces_change_nothing(data in message()) {
         // Method: plausible lines in any order, so that bodies and faults come up.
         fuzz::client(&data);
         fuzz::pipeline(&data);

@@ -55,7 +55,7 @@ fn the_connection_header_follows_version_and_persistence() {
 
 #[test]
 fn a_custom_header_replaces_the_default() {
-    // Method: all four defaults in another case; each name is there once.
+    // Method: all four defaults in another case; each name appears once.
     let names = ["host", "USER-AGENT", "accept", "Connection"];
     let text = text(&Request {
         headers: names
@@ -69,7 +69,7 @@ fn a_custom_header_replaces_the_default() {
 }
 
 #[test]
-fn a_body_is_announced_and_so_is_its_absence() {
+fn a_body_and_the_absence_of_one_are_announced() {
     // Method: our own server reads the request back; POST without a body sends a length of zero.
     let with_body = Request {
         method: "PUT".to_owned(),

@@ -10,21 +10,21 @@ fn requests(bytes: &str) -> Result<Vec<(Method, String, bool)>, Fault> {
     let mut server = Server::new();
     let mut input = bytes.as_bytes();
     let mut begun = None;
-    let mut whole = Vec::new();
+    let mut complete = Vec::new();
     while let Some(event) = server.receive(&mut input) {
         match event {
             ServerEvent::Head(head) => {
                 begun = Some((head.method, head.target.to_owned(), head.keep_alive));
             }
-            ServerEvent::Done => whole.extend(begun.take()),
+            ServerEvent::Done => complete.extend(begun.take()),
             ServerEvent::Failed(fault) => return Err(fault),
         }
     }
-    Ok(whole)
+    Ok(complete)
 }
 
 #[test]
-fn requests_are_taken_in_order_and_bodies_skipped() {
+fn requests_are_read_in_order_and_bodies_skipped() {
     // Method: four requests with every framing in one go, and the beginning of a fifth.
     let bytes = "GET /a?b=c HTTP/1.1\r\nHost: h\r\n\r\n\
         POST /d HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nGET\r\n\
@@ -103,7 +103,7 @@ fn every_broken_request_fails_with_its_fault() {
 
 #[test]
 fn a_head_in_parts_is_returned_complete() {
-    // Method: the last part also holds the body; a client waits for leave to send it.
+    // Method: the last part also holds the body; the client waits for permission to send it.
     let mut server = Server::new();
     let head =
         "POST /path HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n";

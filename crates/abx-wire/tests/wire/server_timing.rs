@@ -4,22 +4,21 @@ use abx_wire::http1::server_timings;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-fn read(head: &[u8]) -> Vec<(String, u64)> {
-    let all_server_timings = server_timings(head);
-    all_server_timings
-        .map(|server_timing| (server_timing.name.to_owned(), server_timing.span_ns))
+fn timings(head: &[u8]) -> Vec<(String, u64)> {
+    server_timings(head)
+        .map(|timing| (timing.name.to_owned(), timing.span_ns))
         .collect()
 }
 
-/// The timings in a head with this value.
-fn of(value: &str) -> Vec<(String, u64)> {
+/// The timings in a head with this value of the header.
+fn timings_of(value: &str) -> Vec<(String, u64)> {
     let head = format!("HTTP/1.1 200 OK\r\nServer-Timing: {value}\r\n\r\n");
-    read(head.as_bytes())
+    timings(head.as_bytes())
 }
 
 #[test]
 fn durations_are_read_with_their_names() {
-    // Method: values as servers send them, and what is in each.
+    // Method: values as servers send them, and the timings in each.
     type Case<'a> = (&'a str, &'a [(&'a str, u64)]);
     let cases: &[Case] = &[
         ("db;dur=53", &[("db", 53_000_000)]),
@@ -47,24 +46,24 @@ fn durations_are_read_with_their_names() {
             .iter()
             .map(|(name, span_ns)| ((*name).to_owned(), *span_ns))
             .collect();
-        assert_eq!(of(value), expected, "{value}");
+        assert_eq!(timings_of(value), expected, "{value}");
     }
-    assert_eq!(of(&format!("{};dur=1", "n".repeat(40))).len(), 1);
-    assert_eq!(of(&format!("{};dur=1", "n".repeat(41))).len(), 0);
+    assert_eq!(timings_of(&format!("{};dur=1", "n".repeat(40))).len(), 1);
+    assert_eq!(timings_of(&format!("{};dur=1", "n".repeat(41))).len(), 0);
 }
 
 #[test]
-fn only_its_own_headers_are_read() {
-    // Method: two of them, one in small letters and with a bare line end; one that is
+fn only_server_timing_headers_are_read() {
+    // Method: two such headers, one of them in small letters and with a bare line end; one that is
     // the first line, one of another name, and one in the body.
     let head = b"server-timing: x;dur=1\r\nserver-timing: a;dur=1\nX-Server-Timing: x;dur=1\r\n\
                  SERVER-TIMING:b;dur=2\r\n\r\nServer-Timing: x;dur=1\r\n\r\n";
     let expected = [("a".to_owned(), 1_000_000), ("b".to_owned(), 2_000_000)];
-    assert_eq!(read(head), expected);
-    assert_eq!(read(b""), []);
-    // What is cut off may be another number.
-    assert_eq!(read(b"HTTP/1.1 200 OK\r\nServer-Timing"), []);
-    assert_eq!(read(b"HTTP/1.1 200 OK\r\nServer-Timing: a;dur=1"), []);
+    assert_eq!(timings(head), expected);
+    assert_eq!(timings(b""), []);
+    // A number that is cut off may be a different one.
+    assert_eq!(timings(b"HTTP/1.1 200 OK\r\nServer-Timing"), []);
+    assert_eq!(timings(b"HTTP/1.1 200 OK\r\nServer-Timing: a;dur=1"), []);
 }
 
 proptest! {
@@ -79,7 +78,7 @@ proptest! {
     ) {
         // Method: random sequences of the parts of such a header.
         let head = format!("HTTP/1.1 200 OK\r\nServer-Timing: {}\r\n", parts.concat());
-        for (name, span_ns) in read(head.as_bytes()) {
+        for (name, span_ns) in timings(head.as_bytes()) {
             prop_assert!(head.contains(&name) && !name.is_empty());
             prop_assert!(span_ns <= 1_000_000_000_000_000);
         }

@@ -3,7 +3,7 @@
 use abx_wire::http1::{Client, Done, Event, Fault, ResponseKind};
 use proptest::prelude::*;
 
-/// A response of known length, with nothing behind it.
+/// A response of known length.
 fn response(body_bytes: usize) -> Vec<u8> {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {body_bytes}\r\n\r\n");
     [head.into_bytes(), vec![b'x'; body_bytes]].concat()
@@ -75,7 +75,7 @@ fn skipping_beyond_the_body_is_a_bug_of_the_caller() {
 }
 
 #[test]
-fn a_close_after_a_skip_is_judged_by_what_is_left() {
+fn a_close_after_a_skip_fails_if_bytes_are_left() {
     // Method: one byte short of the end, and at it.
     for (skipped, expected) in [
         (4, Event::Failed(Fault::ClosedEarly)),
@@ -95,7 +95,7 @@ proptest! {
         steps in prop::collection::vec((any::<bool>(), 0_usize..700), 0..30),
     ) {
         // Method: steps that read or skip a part; then the rest is read. Every
-        // byte counts once, and only the bytes read come as body.
+        // byte counts once, and only the bytes that are read appear as body.
         let bytes = response(body_bytes);
         let (mut client, mut rest) = after_head(&bytes);
         let mut read = 0;

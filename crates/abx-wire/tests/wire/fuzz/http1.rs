@@ -22,18 +22,18 @@ pub fn client(data: &[u8]) {
         0 => ResponseKind::HeadOnly,
         _ => ResponseKind::WithBody,
     };
-    assert!(server_timings(responses).all(|server_timing| !server_timing.name.is_empty()));
+    assert!(server_timings(responses).all(|timing| !timing.name.is_empty()));
     let mut memo = HeadMemo::default();
     let whole = client_steps(kind, &[responses], &mut memo);
     // The first pass has filled the memo, mostly with the last head.
     let again = client_steps(kind, &[responses], &mut memo);
-    assert_eq!(whole, again, "a memo changes the answers");
+    assert_eq!(whole, again, "a memo changes the responses");
     let split = client_steps(kind, &pieces(responses, *seed), &mut HeadMemo::default());
-    assert_eq!(whole, split, "pieces change the answers");
+    assert_eq!(whole, split, "pieces change the responses");
     let at_once = client_steps_at_once(kind, responses, &mut memo);
-    let is_at_once = |step: &ClientStep| !matches!(step, ClientStep::Head(..));
-    let expected: Vec<ClientStep> = whole.into_iter().filter(is_at_once).collect();
-    assert_eq!(expected, at_once, "taking whole answers changes them");
+    let is_no_head = |step: &ClientStep| !matches!(step, ClientStep::Head(..));
+    let expected: Vec<ClientStep> = whole.into_iter().filter(is_no_head).collect();
+    assert_eq!(expected, at_once, "taking responses at once changes them");
 }
 
 /// Pipelined responses: `data` begins with three bytes that choose how many are
@@ -56,9 +56,9 @@ pub fn pipeline(data: &[u8]) {
         .collect();
     let whole = pipelined_steps(&kinds, &[responses]);
     let split = pipelined_steps(&kinds, &pieces(responses, *seed));
-    assert_eq!(whole, split, "pieces change the answers");
+    assert_eq!(whole, split, "pieces change the responses");
     let one_by_one = one_by_one_steps(&kinds, responses);
-    assert_eq!(whole, one_by_one, "awaiting more changes the answers");
+    assert_eq!(whole, one_by_one, "awaiting more changes the responses");
 }
 
 /// Requests: `data` begins with one byte that chooses the pieces.
@@ -152,7 +152,7 @@ fn pipelined_steps(kinds: &[ResponseKind], pieces: &[&[u8]]) -> Vec<ClientStep> 
     }
     let is_done = |step: &&ClientStep| matches!(step, ClientStep::Done(_));
     let done = steps.iter().filter(is_done).count();
-    assert_eq!(client.awaited() + done, kinds.len(), "an answer is lost");
+    assert_eq!(client.awaited() + done, kinds.len(), "a response is lost");
     steps
 }
 
@@ -175,10 +175,9 @@ fn one_by_one_steps(kinds: &[ResponseKind], mut input: &[u8]) -> Vec<ClientStep>
             note(&mut steps, event);
         }
     }
-    let unasked = client.receive(&mut input);
-    unasked
-        .into_iter()
-        .for_each(|event| note(&mut steps, event));
+    if let Some(unasked) = client.receive(&mut input) {
+        note(&mut steps, unasked);
+    }
     steps
 }
 

@@ -49,7 +49,7 @@ pub fn server(data: &[u8]) {
     let body = vec![b'b'; usize::from(*choice) * 400];
     let whole = serve(&body, &[&stream]);
     let split = serve(&body, &pieces(&stream, *seed));
-    assert_eq!(whole, split, "pieces change the answers");
+    assert_eq!(whole, split, "pieces change the responses");
 }
 
 /// The requests, and all written bytes. Each complete request gets a response with as much of
@@ -69,10 +69,10 @@ fn serve(body: &[u8], pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
                     assert!(open.len() <= STREAMS_MAX, "more streams than allowed");
                 }
                 RequestEvent::Done { stream } => {
-                    response(&mut server, stream, body, &mut out);
-                    take_out(&mut open, stream);
+                    respond(&mut server, stream, body, &mut out);
+                    remove(&mut open, stream);
                 }
-                RequestEvent::Gone { stream } => take_out(&mut open, stream),
+                RequestEvent::Gone { stream } => remove(&mut open, stream),
                 RequestEvent::Failed(_) => open.clear(),
             }
         }
@@ -81,7 +81,7 @@ fn serve(body: &[u8], pieces: &[&[u8]]) -> (Vec<String>, Vec<u8>) {
     (notes, out)
 }
 
-fn response(server: &mut Server, stream: u32, body: &[u8], out: &mut Vec<u8>) {
+fn respond(server: &mut Server, stream: u32, body: &[u8], out: &mut Vec<u8>) {
     let head = ResponseHead {
         status: 200,
         content_length: body.len() as u64,
@@ -96,9 +96,9 @@ fn response(server: &mut Server, stream: u32, body: &[u8], out: &mut Vec<u8>) {
     server.give_up(stream, out);
 }
 
-fn take_out(open: &mut Vec<u32>, stream: u32) {
-    let place = open.iter().position(|number| *number == stream);
-    open.remove(place.expect("what ends has begun"));
+fn remove(open: &mut Vec<u32>, stream: u32) {
+    let index = open.iter().position(|number| *number == stream);
+    open.remove(index.expect("a stream that ends has begun"));
 }
 
 /// The events, and all written bytes.
@@ -109,7 +109,7 @@ fn talk(choice: u8, pieces: &[&[u8]]) -> (Vec<Note>, Vec<u8>) {
         client.keep_heads();
     }
     let begun = (0..usize::from(choice / 4 % 8))
-        .filter_map(|place| client.begin(&REQUESTS[place % REQUESTS.len()], &mut out))
+        .filter_map(|index| client.begin(&REQUESTS[index % REQUESTS.len()], &mut out))
         .count();
     let mut notes = Vec::new();
     for piece in pieces {

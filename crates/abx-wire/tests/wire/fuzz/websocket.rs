@@ -32,7 +32,7 @@ pub fn client(data: &[u8]) {
     assert_eq!(whole, split, "pieces change the events");
 }
 
-/// Bytes from a client behind its handshake: `data` begins with one byte that
+/// Bytes from a client after its handshake: `data` begins with one byte that
 /// chooses the pieces.
 ///
 /// # Panics
@@ -59,19 +59,15 @@ pub fn round_trip(data: &[u8]) {
     let mut sent = Vec::new();
     let mut left = rest;
     while !left.is_empty() {
-        let (payload, behind) = left.split_at(sent.len().min(left.len()));
+        let (payload, after) = left.split_at(sent.len().min(left.len()));
         sent.push(payload);
-        left = behind;
+        left = after;
     }
     let mut to_server = Vec::new();
     let mut client = Client::open(options(), &OPENING, [7; 16], &mut to_server);
     let mut to_client = Vec::new();
     let (mut server, head_bytes) = accept(&to_server, &mut to_client);
-    assert_eq!(
-        head_bytes,
-        to_server.len(),
-        "bytes are behind the handshake"
-    );
+    assert_eq!(head_bytes, to_server.len(), "bytes follow the handshake");
     to_server.clear();
     note_client(&mut client, &to_client, &mut Vec::new(), &mut Vec::new());
     assert!(client.is_open(), "the handshake failed");
@@ -82,12 +78,14 @@ pub fn round_trip(data: &[u8]) {
                 Some(_) => FragmentPlace::Inner,
                 None => FragmentPlace::Last,
             };
-            let sent = client.send_fragment(MessageKind::Binary, fragment, place, &mut to_server);
-            sent.expect("it is open");
+            client
+                .send_fragment(MessageKind::Binary, fragment, place, &mut to_server)
+                .expect("the client is open");
         }
         if payload.is_empty() {
-            let sent = client.send(MessageKind::Binary, payload, &mut to_server);
-            sent.expect("it is open");
+            client
+                .send(MessageKind::Binary, payload, &mut to_server)
+                .expect("the client is open");
         }
     }
     to_client.clear();
@@ -96,8 +94,9 @@ pub fn round_trip(data: &[u8]) {
         note_server(&mut server, piece, &mut steps, &mut Vec::new());
     }
     for payload in &messages(&steps) {
-        let echoed = server.send(MessageKind::Binary, payload, &mut to_client);
-        echoed.expect("it is open");
+        server
+            .send(MessageKind::Binary, payload, &mut to_client)
+            .expect("the server is open");
     }
     let mut steps = Vec::new();
     for piece in pieces(&to_client, seed.wrapping_add(1)) {
@@ -131,7 +130,7 @@ fn client_talk(pieces: &[&[u8]]) -> Talk {
     if let Some(event) = client.eof() {
         note(&mut steps, event);
     }
-    assert!(!client.is_open() && client.eof().is_none(), "it goes on");
+    assert!(!client.is_open() && client.eof().is_none(), "still open");
     (steps, out)
 }
 
@@ -147,7 +146,7 @@ fn server_talk(pieces: &[&[u8]]) -> Talk {
     if let Some(event) = server.eof() {
         note(&mut steps, event);
     }
-    assert!(!server.is_open() && server.eof().is_none(), "it goes on");
+    assert!(!server.is_open() && server.eof().is_none(), "still open");
     (steps, out)
 }
 
@@ -190,7 +189,7 @@ fn note(steps: &mut Vec<Step>, event: Event<'_>) {
             close.reason.to_owned(),
         ),
         Event::Failed(fault) => {
-            // How much of a wrong text is given depends on the pieces.
+            // The pieces determine how much of an invalid text becomes data.
             if fault == Fault::InvalidUtf8 && matches!(steps.last(), Some(Step::Data(..))) {
                 steps.pop();
             }
@@ -210,7 +209,7 @@ fn check_message(message: Message, steps: &[Step]) {
     );
     assert!(
         payload.starts_with(message.beginning()),
-        "another beginning"
+        "the beginning differs"
     );
     assert_eq!(
         message.beginning().len(),

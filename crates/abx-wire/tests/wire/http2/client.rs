@@ -17,7 +17,7 @@ fn responses_are_matched_to_their_streams_in_any_order() {
     ];
     let expected = "5 head 200\n5 done 200 0\n3 head 200 of 5\n1 head 200\n3 body hel\n1 body ab\n\
                     3 body lo\n3 done 200 5\n1 done 200 2";
-    assert_eq!(talk.said(&bytes.concat()), expected);
+    assert_eq!(talk.read(&bytes.concat()), expected);
     assert!(talk.out.is_empty());
 }
 
@@ -40,7 +40,7 @@ fn padding_priorities_and_cut_blocks_change_nothing() {
     ];
     let expected = "1 head 200 of 5\n1 body hello\n1 done 200 5";
     for bytes in [plain, padded.concat(), cut.concat()] {
-        assert_eq!(Talk::begun(1).said(&bytes), expected);
+        assert_eq!(Talk::begun(1).read(&bytes), expected);
     }
 }
 
@@ -60,16 +60,16 @@ fn interim_heads_and_trailers_give_no_events() {
         head(1, END_STREAM, &field("grpc-status", "0")),
     ];
     assert!(!talk.client.has_begun(1));
-    assert_eq!(talk.said(&bytes[0]), "");
+    assert_eq!(talk.read(&bytes[0]), "");
     assert!(talk.client.has_begun(1));
-    let rest = talk.said(&bytes[1..].concat());
+    let rest = talk.read(&bytes[1..].concat());
     assert_eq!(rest, "1 head 200\n1 body x\n1 done 200 1");
     assert!(!talk.client.has_begun(1));
 }
 
 #[test]
 fn responses_without_a_body_may_have_a_content_length() {
-    // Method: HEAD with a length; a GET answered by a 304 with a length, and by a 204.
+    // Method: HEAD with a length; GET with a 304 that has a length, and with a 204.
     let mut talk = Talk::begun(0);
     for method in ["HEAD", "GET", "GET"] {
         talk.begin(&encoded(method, b""));
@@ -84,7 +84,7 @@ fn responses_without_a_body_may_have_a_content_length() {
     ];
     let expected = "1 head 200 of 5\n1 done 200 0\n3 head 304 of 5\n3 done 304 0\n5 head 204\n\
                     5 done 204 0";
-    assert_eq!(talk.said(&bytes.concat()), expected);
+    assert_eq!(talk.read(&bytes.concat()), expected);
 }
 
 #[test]
@@ -94,16 +94,16 @@ fn a_repeated_block_is_decoded_anew_when_the_table_has_changed() {
     let mut talk = Talk::begun(4);
     talk.client.keep_heads();
     let put = |status: &str| [&[0x48, 3][..], status.as_bytes()].concat();
-    assert_eq!(talk.said(&head(1, 0, &put("201"))), "1 head 201");
+    assert_eq!(talk.read(&head(1, 0, &put("201"))), "1 head 201");
     let same = [0xbe];
-    assert_eq!(talk.said(&head(3, 0, &same)), "3 head 201");
-    assert_eq!(talk.said(&head(5, 0, &same)), "5 head 201");
+    assert_eq!(talk.read(&head(3, 0, &same)), "3 head 201");
+    assert_eq!(talk.read(&head(5, 0, &same)), "5 head 201");
     let other = [&same[..], &[0x40, 1, b'a', 1, b'b']].concat();
-    assert_eq!(talk.said(&head(7, 0, &other)), "7 head 201");
+    assert_eq!(talk.read(&head(7, 0, &other)), "7 head 201");
     assert_eq!(talk.client.head_text(), b"HTTP/1.1 201\r\na: b\r\n\r\n");
     // The entry `a: b` is the newest now, and no status.
     talk.begin(&encoded("GET", b""));
-    let failed = talk.said(&head(9, 0, &same));
+    let failed = talk.read(&head(9, 0, &same));
     assert_eq!(failed, "9 failed: a head has no status");
 }
 
@@ -123,7 +123,7 @@ fn a_load_keeps_only_the_head_fields_that_it_reads() {
         if keeps_all {
             talk.client.keep_heads();
         }
-        talk.said(&head(1, 0, &block));
+        talk.read(&head(1, 0, &block));
         assert_eq!(talk.client.head_text(), expected.as_bytes());
     }
 }
@@ -134,14 +134,14 @@ fn streams_up_to_the_last_one_of_a_goaway_are_finished() {
     let mut talk = Talk::begun(3);
     let last = [&3_u32.to_be_bytes()[..], &0_u32.to_be_bytes(), b"bye"].concat();
     assert_eq!(
-        talk.said(&frame(GOAWAY, 0, 0, &last)),
+        talk.read(&frame(GOAWAY, 0, 0, &last)),
         "go away behind 3: 0"
     );
     assert!(talk.client.is_leaving() && !talk.client.is_over());
     assert_eq!(talk.begin(&encoded("GET", b"")), None);
-    talk.said(&head(1, END_STREAM, OK));
+    talk.read(&head(1, END_STREAM, OK));
     assert!(!talk.client.is_over());
-    talk.said(&head(3, END_STREAM, OK));
+    talk.read(&head(3, END_STREAM, OK));
     assert!(talk.client.is_over());
 }
 
@@ -151,21 +151,21 @@ fn settings_and_pings_are_acknowledged_at_once() {
     let mut talk = Talk::open();
     talk.out.clear();
     assert!(!talk.client.is_open());
-    assert_eq!(talk.said(&settings(&[(9, 1)])), "open");
-    talk.said(&frame(PING, 0, 0, b"12345678"));
-    talk.said(&frame(SETTINGS, 1, 0, b""));
-    talk.said(&frame(PING, 1, 0, b"12345678"));
+    assert_eq!(talk.read(&settings(&[(9, 1)])), "open");
+    talk.read(&frame(PING, 0, 0, b"12345678"));
+    talk.read(&frame(SETTINGS, 1, 0, b""));
+    talk.read(&frame(PING, 1, 0, b"12345678"));
     assert_eq!(talk.written(), [(SETTINGS, 1, 0, 0), (PING, 1, 0, 8)]);
     assert!(talk.out.ends_with(b"12345678"));
     assert!(talk.client.is_open());
 }
 
 #[test]
-fn room_is_given_back_when_half_of_it_is_used() {
-    // Method: a body of 1.5 GiB in frames of 16 KiB, with a room of 1 GiB; each half of it is
+fn the_window_is_enlarged_when_half_of_it_is_used() {
+    // Method: a body of 1.5 GiB in frames of 16 KiB, with windows of 1 GiB; each half is
     // given back once, to the stream and to the connection.
     let mut talk = Talk::begun(1);
-    talk.said(&head(1, 0, OK));
+    talk.read(&head(1, 0, OK));
     let (frames, payload) = (3 << 15, [0; 1 << 14]);
     let frame_bytes = data(1, 0, &payload);
     let mut bytes = 0_u64;

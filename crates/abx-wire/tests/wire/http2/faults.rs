@@ -111,7 +111,7 @@ fn a_wrong_response_fails_only_its_own_stream() {
     // server did that, and the other gets its response.
     for (bytes, why) in wrong_heads().iter().chain(&wrong_bodies()) {
         let mut talk = Talk::begun(2);
-        let message = talk.said(bytes);
+        let message = talk.read(bytes);
         let last = message.lines().last().unwrap_or_default();
         assert!(last.starts_with("1 failed: "), "{why}: {message}");
         assert!(last.ends_with(why), "{why}: {message}");
@@ -121,10 +121,10 @@ fn a_wrong_response_fails_only_its_own_stream() {
         assert_eq!(ours.count(), resets, "{why}");
         // Frames that were under way when we gave the stream up are skipped.
         if resets > 0 {
-            assert_eq!(talk.said(&data(1, END_STREAM, b"late")), "", "{why}");
+            assert_eq!(talk.read(&data(1, END_STREAM, b"late")), "", "{why}");
         }
         assert_eq!(
-            talk.said(&head(3, END_STREAM, OK)),
+            talk.read(&head(3, END_STREAM, OK)),
             "3 head 200\n3 done 200 0",
             "{why}"
         );
@@ -223,10 +223,10 @@ fn wrong_places() -> Vec<Case> {
 
 #[test]
 fn a_broken_connection_is_reported_once_with_its_reason() {
-    // Method: each fault behind the settings and two requests; afterwards nothing is read.
+    // Method: each fault after the settings and two requests; afterwards nothing is read.
     for (bytes, why) in wrong_frames().iter().chain(&wrong_places()) {
         let mut talk = Talk::begun(2);
-        let message = talk.said(bytes);
+        let message = talk.read(bytes);
         assert_eq!(
             message.lines().last(),
             Some(format!("failed: {why}").as_str())
@@ -236,7 +236,7 @@ fn a_broken_connection_is_reported_once_with_its_reason() {
             Some(GOAWAY),
             "{why}"
         );
-        assert_eq!(talk.said(&head(1, 0, OK)), "", "{why}");
+        assert_eq!(talk.read(&head(1, 0, OK)), "", "{why}");
     }
 }
 
@@ -244,7 +244,7 @@ fn a_broken_connection_is_reported_once_with_its_reason() {
 fn other_protocols_are_recognized_by_their_first_byte() {
     // Method: how servers of HTTP/1 and TLS respond to a preface, by one byte and more; and
     // frames that do not begin with settings.
-    let first = |bytes: &[u8]| Talk::open().said(bytes);
+    let first = |bytes: &[u8]| Talk::open().read(bytes);
     for bytes in [&b"H"[..], b"HTTP/1.1 400 Bad Request\r\n\r\n"] {
         assert!(
             first(bytes).contains("it is HTTP/1, not HTTP/2"),
@@ -264,10 +264,10 @@ fn other_protocols_are_recognized_by_their_first_byte() {
 
 #[test]
 fn floods_end_the_connection() {
-    // Method: what a peer may send without end, until it is too much: pings, settings, empty
-    // parts of a body, unknown frames, room, and a header block without end.
+    // Method: more of each frame that a peer may repeat than allowed: pings, settings, empty parts
+    // of a body, unknown frames, window updates, and a header block without end.
     let begun = [settings(&[]), head(1, 0, OK)].concat();
-    let each = [
+    let floods = [
         frame(PING, 1, 0, &[0; 8]),
         frame(PING, 0, 0, &[0; 8]),
         settings(&[]),
@@ -277,11 +277,11 @@ fn floods_end_the_connection() {
         frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]),
         frame(GOAWAY, 0, 0, &[0; 8]),
     ];
-    for bytes in each {
+    for bytes in floods {
         let mut talk = Talk::open();
         talk.begin(&encoded("GET", b""));
-        talk.said(&begun);
-        let message = talk.said(&bytes.repeat(10_001));
+        talk.read(&begun);
+        let message = talk.read(&bytes.repeat(10_001));
         assert!(
             message.ends_with("failed: 10,000 frames came that belong to no response"),
             "{bytes:?}"
@@ -289,12 +289,12 @@ fn floods_end_the_connection() {
     }
     let too_large = "a head is longer than 256 KiB or has more than 256 header fields";
     let mut talk = Talk::begun(1);
-    talk.said(&frame(HEADERS, 0, 1, OK));
-    let message = talk.said(&frame(CONTINUATION, 0, 1, &[0; 16_384]).repeat(17));
+    talk.read(&frame(HEADERS, 0, 1, OK));
+    let message = talk.read(&frame(CONTINUATION, 0, 1, &[0; 16_384]).repeat(17));
     assert_eq!(message, format!("failed: {too_large}"));
     let mut talk = Talk::begun(1);
-    talk.said(&frame(HEADERS, 0, 1, OK));
-    let message = talk.said(&frame(CONTINUATION, 0, 1, b"").repeat(10_001));
+    talk.read(&frame(HEADERS, 0, 1, OK));
+    let message = talk.read(&frame(CONTINUATION, 0, 1, b"").repeat(10_001));
     assert_eq!(
         message,
         "failed: 10,000 frames came that belong to no response"
@@ -305,18 +305,18 @@ fn floods_end_the_connection() {
 fn replies_that_the_peer_does_not_read_end_the_connection() {
     // Method: pings and settings between parts of a body, so that they are no flood. Any number
     // of replies may be sent; unsent ones reach 1 MiB and end the connection.
-    for asks in [frame(PING, 0, 0, &[0; 8]), settings(&[])] {
-        let round = [asks.repeat(1_000), data(1, 0, b"x")].concat();
+    for quiet in [frame(PING, 0, 0, &[0; 8]), settings(&[])] {
+        let round = [quiet.repeat(1_000), data(1, 0, b"x")].concat();
         let mut reading = Talk::begun(1);
-        reading.said(&head(1, 0, OK));
+        reading.read(&head(1, 0, OK));
         for _ in 0..200 {
-            assert_eq!(reading.said(&round), "1 body x");
+            assert_eq!(reading.read(&round), "1 body x");
             reading.out.clear();
         }
         let mut deaf = Talk::begun(1);
-        deaf.said(&head(1, 0, OK));
+        deaf.read(&head(1, 0, OK));
         let last = (0..200)
-            .map(|_| deaf.said(&round))
+            .map(|_| deaf.read(&round))
             .find(|message| message.contains("failed"));
         let last = last.expect("the replies pile up");
         assert!(last.contains("it reads none of them"), "{last}");
@@ -333,8 +333,8 @@ fn responses_make_up_for_quiet_frames() {
     // Method: 9,000 pings before each of five responses are no flood.
     let mut talk = Talk::begun(5);
     for stream in [1, 3, 5, 7, 9] {
-        talk.said(&frame(PING, 1, 0, &[0; 8]).repeat(9_000));
-        let message = talk.said(&head(stream, END_STREAM, OK));
+        talk.read(&frame(PING, 1, 0, &[0; 8]).repeat(9_000));
+        let message = talk.read(&head(stream, END_STREAM, OK));
         assert!(message.ends_with("done 200 0"), "{message}");
     }
 }

@@ -67,7 +67,7 @@ pub fn settings(pairs: &[(u16, u32)]) -> Vec<u8> {
     frame(SETTINGS, 0, 0, &payload.collect::<Vec<u8>>())
 }
 
-pub fn asked(method: &str, body: &[u8]) -> Request {
+pub fn request(method: &str, body: &[u8]) -> Request {
     Request {
         method: method.to_owned(),
         target: "/a".to_owned(),
@@ -80,7 +80,7 @@ pub fn asked(method: &str, body: &[u8]) -> Request {
 }
 
 pub fn encoded(method: &str, body: &[u8]) -> EncodedRequest {
-    EncodedRequest::of(&asked(method, body), "http").unwrap()
+    EncodedRequest::of(&request(method, body), "http").unwrap()
 }
 
 /// The client's end of a connection, and the bytes that it wrote.
@@ -93,7 +93,7 @@ impl Talk {
     /// With this many requests, sent after the server's settings.
     pub fn begun(requests: usize) -> Talk {
         let mut talk = Talk::open();
-        talk.said(&settings(&[]));
+        talk.read(&settings(&[]));
         for _ in 0..requests {
             talk.begin(&encoded("GET", b""));
         }
@@ -112,7 +112,7 @@ impl Talk {
     }
 
     /// The events of these bytes, one per line.
-    pub fn said(&mut self, bytes: &[u8]) -> String {
+    pub fn read(&mut self, bytes: &[u8]) -> String {
         let mut input = bytes;
         let mut lines: Vec<String> = Vec::new();
         while let Some(event) = self.client.receive(&mut input, &mut self.out) {
@@ -163,13 +163,13 @@ impl Served {
     /// The client's preface and settings have been received.
     pub fn open(pairs: &[(u16, u32)]) -> Served {
         let mut served = Served::begun();
-        assert_eq!(served.said(&[&PREFACE[..], &settings(pairs)].concat()), "");
+        assert_eq!(served.read(&[&PREFACE[..], &settings(pairs)].concat()), "");
         served.out.clear();
         served
     }
 
     /// The events of these bytes, one per line.
-    pub fn said(&mut self, bytes: &[u8]) -> String {
+    pub fn read(&mut self, bytes: &[u8]) -> String {
         let mut input = bytes;
         let mut lines: Vec<String> = Vec::new();
         while let Some(event) = self.server.receive(&mut input, &mut self.out) {

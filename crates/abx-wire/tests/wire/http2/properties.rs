@@ -59,13 +59,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn any_bytes_are_taken_and_pieces_change_nothing(data in vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_handled_and_pieces_change_nothing(data in vec(any::<u8>(), 0..200)) {
         // Method: noise, whole and in pieces.
         fuzz::client(&data);
     }
 
     #[test]
-    fn any_order_of_frames_is_taken_and_pieces_change_nothing(
+    fn any_order_of_frames_is_handled_and_pieces_change_nothing(
         choices in any::<[u8; 2]>(),
         frames in vec(any_frame(), 0..12),
     ) {
@@ -76,13 +76,13 @@ proptest! {
     }
 
     #[test]
-    fn a_server_takes_any_bytes_and_pieces_change_nothing(data in vec(any::<u8>(), 0..200)) {
+    fn a_server_handles_any_bytes_and_pieces_change_nothing(data in vec(any::<u8>(), 0..200)) {
         // Method: noise, whole and in pieces.
         fuzz::server(&data);
     }
 
     #[test]
-    fn a_server_takes_any_order_of_frames_and_pieces_change_nothing(
+    fn a_server_handles_any_order_of_frames_and_pieces_change_nothing(
         choices in any::<[u8; 2]>(),
         frames in vec(any_frame_of_a_client(), 0..12),
     ) {
@@ -94,7 +94,7 @@ proptest! {
     }
 
     #[test]
-    fn both_sides_understand_each_other_whatever_is_asked_and_however_it_is_cut(
+    fn both_sides_exchange_any_requests_however_the_bytes_are_cut(
         requests in vec((0..3_usize, 0..150_000_usize, 0..150_000_usize), 1..20),
         cuts in vec(1..20_000_usize, 1..20),
     ) {
@@ -115,11 +115,11 @@ proptest! {
 
 /// Our client and our server, and the bytes between them.
 struct Pair<'a> {
-    asked: &'a [(usize, usize, usize)],
+    requests: &'a [(usize, usize, usize)],
     client: Client,
     server: Server,
     /// Bytes under way from the client, and from the server.
-    ways: [Vec<u8>; 2],
+    wire: [Vec<u8>; 2],
     /// The stream of each request begun.
     streams: Vec<u32>,
     /// Streams and the bytes left of their responses.
@@ -130,15 +130,15 @@ struct Pair<'a> {
 const METHODS: [&str; 3] = ["GET", "HEAD", "POST"];
 
 impl Pair<'_> {
-    fn of(asked: &[(usize, usize, usize)]) -> Pair<'_> {
-        let mut ways = [Vec::new(), Vec::new()];
-        let client = Client::open(&mut ways[0]);
-        let server = Server::open(&mut ways[1]);
+    fn of(requests: &[(usize, usize, usize)]) -> Pair<'_> {
+        let mut wire = [Vec::new(), Vec::new()];
+        let client = Client::open(&mut wire[0]);
+        let server = Server::open(&mut wire[1]);
         Pair {
-            asked,
+            requests,
             client,
             server,
-            ways,
+            wire,
             streams: Vec::new(),
             unsent: Vec::new(),
             done: Vec::new(),
@@ -146,7 +146,7 @@ impl Pair<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.done.len() == self.asked.len()
+        self.done.len() == self.requests.len()
     }
 
     /// The request on this stream: method, bytes of its body, and bytes of the response's body.
@@ -156,24 +156,24 @@ impl Pair<'_> {
             .iter()
             .position(|begun| *begun == stream)
             .unwrap();
-        self.asked[index]
+        self.requests[index]
     }
 
     /// Sends the next request, and delivers up to `cut` bytes to each side.
     fn turn(&mut self, cut: usize) {
-        if let Some((method, sent, _)) = self.asked.get(self.streams.len()) {
+        if let Some((method, sent, _)) = self.requests.get(self.streams.len()) {
             let body = match *method {
                 2 => vec![b'q'; *sent],
                 _ => Vec::new(),
             };
             let request = encoded(METHODS[*method], &body);
             self.streams
-                .extend(self.client.begin(&request, &mut self.ways[0]));
+                .extend(self.client.begin(&request, &mut self.wire[0]));
         }
-        let arrived = take(&mut self.ways[0], cut);
+        let arrived = take(&mut self.wire[0], cut);
         let mut input = &arrived[..];
         let mut complete = Vec::new();
-        while let Some(event) = self.server.receive(&mut input, &mut self.ways[1]) {
+        while let Some(event) = self.server.receive(&mut input, &mut self.wire[1]) {
             match event {
                 RequestEvent::Head { .. } => {}
                 RequestEvent::Done { stream } => complete.push(stream),
@@ -188,15 +188,15 @@ impl Pair<'_> {
                 content_length: length as u64,
                 content_type: "text/plain",
             };
-            self.server.respond(stream, &head, ends, &mut self.ways[1]);
+            self.server.respond(stream, &head, ends, &mut self.wire[1]);
             if !ends {
                 self.unsent.push((stream, length));
             }
         }
         self.send(cut);
-        let arrived = take(&mut self.ways[1], cut);
+        let arrived = take(&mut self.wire[1], cut);
         let mut input = &arrived[..];
-        while let Some(event) = self.client.receive(&mut input, &mut self.ways[0]) {
+        while let Some(event) = self.client.receive(&mut input, &mut self.wire[0]) {
             match event {
                 Event::Done { stream, done } => self.done.push((stream, done.body_bytes)),
                 Event::Failed(_) | Event::StreamFailed { .. } => panic!("{event:?}"),
@@ -210,7 +210,7 @@ impl Pair<'_> {
             let part = self.server.room(*stream).min(*left).min(most);
             let body = vec![b'a'; part];
             self.server
-                .send(*stream, &body, part == *left, &mut self.ways[1]);
+                .send(*stream, &body, part == *left, &mut self.wire[1]);
             *left -= part;
         }
         self.unsent.retain(|(_, left)| *left > 0);

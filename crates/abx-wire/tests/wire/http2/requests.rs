@@ -26,7 +26,7 @@ fn a_request_is_written_with_the_static_table_only() {
     // Method: the bytes of two requests on one connection; the first declares that there is no
     // table, and both are literal (RFC 7541, section 6.2.2).
     let mut talk = Talk::begun(0);
-    let mut request = asked("GET", b"");
+    let mut request = request("GET", b"");
     request.headers = vec![
         ("X-A".to_owned(), "b".to_owned()),
         ("Host".to_owned(), "i".to_owned()),
@@ -50,21 +50,21 @@ fn a_request_is_written_with_the_static_table_only() {
 fn connection_headers_are_refused() {
     // Method: each of them, in different cases; and a target that is no path.
     for name in ["Connection", "keep-alive", "Proxy-Connection", "UPGRADE"] {
-        let mut request = asked("GET", b"");
+        let mut request = request("GET", b"");
         request.headers = vec![(name.to_owned(), "x".to_owned())];
-        let refused = EncodedRequest::of(&request, "http").unwrap_err();
-        assert_eq!(refused, RequestError::OfConnection(name.to_owned()));
+        let error = EncodedRequest::of(&request, "http").unwrap_err();
+        assert_eq!(error, RequestError::OfConnection(name.to_owned()));
     }
-    let mut request = asked("GET", b"");
+    let mut request = request("GET", b"");
     request.target = "http://h/".to_owned();
-    let refused = EncodedRequest::of(&request, "http").unwrap_err();
-    assert_eq!(refused, RequestError::Target("http://h/".to_owned()));
+    let error = EncodedRequest::of(&request, "http").unwrap_err();
+    assert_eq!(error, RequestError::Target("http://h/".to_owned()));
 }
 
 #[test]
 fn a_body_is_sent_as_there_is_room_for_it() {
-    // Method: 100,000 bytes behind the usual 65,535: then room for the connection alone, for
-    // the stream alone, and for the rest; the last frame ends the stream.
+    // Method: 100,000 bytes with the default window of 65,535; then the window grows for the
+    // connection alone, for the stream alone, and for the rest. The last frame ends the stream.
     let mut talk = Talk::begun(0);
     let body: Vec<u8> = (0..100_000).map(|index: u32| (index % 251) as u8).collect();
     let sent = |talk: &mut Talk| {
@@ -83,14 +83,14 @@ fn a_body_is_sent_as_there_is_room_for_it() {
     talk.begin(&encoded("POST", &body));
     assert_eq!(sent(&mut talk), (65_535, false));
     let room = |stream, bytes: u32| frame(WINDOW_UPDATE, 0, stream, &bytes.to_be_bytes());
-    talk.said(&room(0, 50_000));
+    talk.read(&room(0, 50_000));
     assert_eq!(sent(&mut talk), (0, false));
-    talk.said(&room(1, 10));
+    talk.read(&room(1, 10));
     assert_eq!(sent(&mut talk), (10, false));
-    talk.said(&room(1, 100_000));
+    talk.read(&room(1, 100_000));
     assert_eq!(sent(&mut talk), (34_455, true));
     assert_eq!(
-        talk.said(&head(1, END_STREAM, OK)),
+        talk.read(&head(1, END_STREAM, OK)),
         "1 head 200\n1 done 200 0"
     );
     assert!(talk.out.is_empty());
@@ -101,14 +101,14 @@ fn settings_change_the_room_of_open_streams() {
     // Method: less room than was used already makes it negative; more of it is counted from
     // there. Frames become longer when the server takes longer ones.
     let mut talk = Talk::begun(0);
-    talk.said(&frame(WINDOW_UPDATE, 0, 0, &1_000_000_u32.to_be_bytes()));
+    talk.read(&frame(WINDOW_UPDATE, 0, 0, &1_000_000_u32.to_be_bytes()));
     talk.begin(&encoded("POST", &[b'x'; 200_000]));
     talk.out.clear();
-    talk.said(&settings(&[(4, 0)]));
-    talk.said(&frame(WINDOW_UPDATE, 0, 1, &65_535_u32.to_be_bytes()));
+    talk.read(&settings(&[(4, 0)]));
+    talk.read(&frame(WINDOW_UPDATE, 0, 1, &65_535_u32.to_be_bytes()));
     assert!(talk.written().iter().all(|parts| parts.0 == SETTINGS));
     talk.out.clear();
-    talk.said(&settings(&[(4, 50_000), (5, 40_000)]));
+    talk.read(&settings(&[(4, 50_000), (5, 40_000)]));
     let data = |talk: &Talk| -> Vec<usize> {
         let parts = talk.written().into_iter();
         parts
@@ -127,12 +127,12 @@ fn an_early_response_ends_the_request() {
     talk.begin(&encoded("POST", &[b'x'; 100_000]));
     talk.out.clear();
     assert_eq!(
-        talk.said(&head(1, END_STREAM, OK)),
+        talk.read(&head(1, END_STREAM, OK)),
         "1 head 200\n1 done 200 0"
     );
     assert_eq!(talk.out, frame(RST_STREAM, 0, 1, &8_u32.to_be_bytes()));
     talk.out.clear();
-    talk.said(&frame(WINDOW_UPDATE, 0, 0, &1_000_000_u32.to_be_bytes()));
+    talk.read(&frame(WINDOW_UPDATE, 0, 0, &1_000_000_u32.to_be_bytes()));
     assert!(talk.out.is_empty());
     assert_eq!(talk.begin(&encoded("POST", b"body")), Some(3));
     assert_eq!(talk.written().last(), Some(&(DATA, END_STREAM, 3, 4)));
@@ -142,18 +142,18 @@ fn an_early_response_ends_the_request() {
 fn no_more_streams_are_begun_than_the_server_allows() {
     // Method: two allowed, then three, then none while three are open.
     let mut talk = Talk::open();
-    talk.said(&settings(&[(3, 2)]));
+    talk.read(&settings(&[(3, 2)]));
     let get = encoded("GET", b"");
     let begin = |talk: &mut Talk| talk.begin(&get);
     assert_eq!(
         [1, 2, 3].map(|_| begin(&mut talk)),
         [Some(1), Some(3), None]
     );
-    talk.said(&settings(&[(3, 3)]));
+    talk.read(&settings(&[(3, 3)]));
     assert_eq!([1, 2].map(|_| begin(&mut talk)), [Some(5), None]);
-    talk.said(&settings(&[(3, 0)]));
-    talk.said(&head(3, END_STREAM, OK));
+    talk.read(&settings(&[(3, 0)]));
+    talk.read(&head(3, END_STREAM, OK));
     assert_eq!(begin(&mut talk), None);
-    talk.said(&settings(&[(3, 3)]));
+    talk.read(&settings(&[(3, 3)]));
     assert_eq!(begin(&mut talk), Some(7));
 }

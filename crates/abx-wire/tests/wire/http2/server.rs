@@ -44,7 +44,7 @@ fn requests_are_matched_to_their_streams_and_bodies_skipped() {
         data(1, END_STREAM, b"lo"),
     ];
     let expected = "1 Post /\n3 Get /\n3 done\n1 done";
-    assert_eq!(served.said(&bytes.concat()), expected);
+    assert_eq!(served.read(&bytes.concat()), expected);
     assert!(served.out.is_empty());
 }
 
@@ -67,7 +67,7 @@ fn padding_priorities_and_cut_blocks_change_nothing_for_a_server() {
         head(1, END_STREAM, &field("x-trailer", "0")),
     ];
     for bytes in [plain, padded.concat(), cut.concat()] {
-        assert_eq!(Served::open(&[]).said(&bytes), "1 Post /\n1 done");
+        assert_eq!(Served::open(&[]).read(&bytes), "1 Post /\n1 done");
     }
 }
 
@@ -81,23 +81,23 @@ fn a_repeated_block_is_decoded_anew_when_the_table_has_changed() {
     let first = [&GET[..2], &path("/a")].concat();
     let same = [&GET[..2], &[0xbe]].concat();
     assert_eq!(
-        served.said(&head(1, END_STREAM, &first)),
+        served.read(&head(1, END_STREAM, &first)),
         "1 Get /a\n1 done"
     );
-    assert_eq!(served.said(&head(3, END_STREAM, &same)), "3 Get /a\n3 done");
-    assert_eq!(served.said(&head(5, END_STREAM, &same)), "5 Get /a\n5 done");
+    assert_eq!(served.read(&head(3, END_STREAM, &same)), "3 Get /a\n3 done");
+    assert_eq!(served.read(&head(5, END_STREAM, &same)), "5 Get /a\n5 done");
     let second = [&GET[..2], &path("/b")].concat();
     assert_eq!(
-        served.said(&head(7, END_STREAM, &second)),
+        served.read(&head(7, END_STREAM, &second)),
         "7 Get /b\n7 done"
     );
-    assert_eq!(served.said(&head(9, END_STREAM, &same)), "9 Get /b\n9 done");
-    served.said(&head(11, 0, POST));
-    let message = served.said(&head(13, END_STREAM, &same));
+    assert_eq!(served.read(&head(9, END_STREAM, &same)), "9 Get /b\n9 done");
+    served.read(&head(11, 0, POST));
+    let message = served.read(&head(13, END_STREAM, &same));
     assert_eq!(message, "13 Get /b\n13 done");
     let trailer = head(11, END_STREAM, &[0x40, 1, b'a', 1, b'b']);
-    assert_eq!(served.said(&trailer), "11 done");
-    assert_eq!(served.said(&head(15, END_STREAM, &same)), "");
+    assert_eq!(served.read(&trailer), "11 done");
+    assert_eq!(served.read(&head(15, END_STREAM, &same)), "");
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn heads_have_their_methods_and_targets() {
         (with("POST", &[field("te", "trailers")]), "1 Post /"),
     ] {
         let mut served = Served::open(&[]);
-        assert_eq!(served.said(&head(1, 0, &block)), expected);
+        assert_eq!(served.read(&head(1, 0, &block)), expected);
     }
 }
 
@@ -131,7 +131,7 @@ fn a_response_is_written_with_the_static_table_only() {
     // Method: the bytes of three responses; the first declares that there is no table, and the last
     // names the allowed methods.
     let mut served = Served::open(&[]);
-    served.said(&[get(1, &[]), get(3, &[]), get(5, &[]), head(7, 0, POST)].concat());
+    served.read(&[get(1, &[]), get(3, &[]), get(5, &[]), head(7, 0, POST)].concat());
     served.server.invite(7, &mut served.out);
     served.respond(3, 200, 5);
     served.server.send(3, b"hello", true, &mut served.out);
@@ -157,23 +157,23 @@ fn a_body_is_sent_as_far_as_there_is_room() {
     // Method: a window of 10 bytes for streams; more for one of them, less by new settings,
     // then more than the connection has.
     let mut served = Served::open(&[(4, 10)]);
-    served.said(&[get(1, &[]), get(3, &[])].concat());
+    served.read(&[get(1, &[]), get(3, &[])].concat());
     served.respond(1, 200, 100_000);
     assert_eq!(served.server.room(1), 10);
     served.server.send(1, &[7; 10], false, &mut served.out);
     assert_eq!((served.server.room(1), served.server.room(3)), (0, 10));
-    served.said(&frame(WINDOW_UPDATE, 0, 1, &[0, 0, 0, 5]));
+    served.read(&frame(WINDOW_UPDATE, 0, 1, &[0, 0, 0, 5]));
     assert_eq!(served.server.room(1), 5);
-    served.said(&settings(&[(4, 2)]));
+    served.read(&settings(&[(4, 2)]));
     assert_eq!((served.server.room(1), served.server.room(3)), (0, 2));
-    served.said(&settings(&[(4, 1 << 20)]));
+    served.read(&settings(&[(4, 1 << 20)]));
     assert_eq!(served.server.room(1), 65_525);
     assert_eq!(served.server.room_of_all(), 65_525);
     served.out.clear();
     served.server.send(1, &[7; 40_000], false, &mut served.out);
     let lengths: Vec<usize> = served.written().iter().map(|parts| parts.3.len()).collect();
     assert_eq!(lengths, [16_384, 16_384, 7_232]);
-    served.said(&frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 9]));
+    served.read(&frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 9]));
     assert_eq!(served.server.room(3), 25_534);
 }
 
@@ -182,7 +182,7 @@ fn settings_and_pings_are_acknowledged_at_once_by_a_server() {
     // Method: the bytes written after each. Acknowledgements, priorities, a client that leaves,
     // room on a stream that has ended and unknown frames cause none.
     let mut served = Served::open(&[]);
-    served.said(&get(1, &[]));
+    served.read(&get(1, &[]));
     served.respond(1, 200, 0);
     served.out.clear();
     let quiet = [
@@ -196,7 +196,7 @@ fn settings_and_pings_are_acknowledged_at_once_by_a_server() {
         settings(&[(9, 1), (2, 1), (1, 0)]),
         frame(PING, 0, 0, b"12345678"),
     ];
-    assert_eq!(served.said(&quiet.concat()), "");
+    assert_eq!(served.read(&quiet.concat()), "");
     let expected = [frame(SETTINGS, 1, 0, b""), frame(PING, 1, 0, b"12345678")];
     assert_eq!(served.out, expected.concat());
 }
@@ -205,10 +205,10 @@ fn settings_and_pings_are_acknowledged_at_once_by_a_server() {
 fn a_reset_stream_is_reported_and_nothing_more_is_sent_on_it() {
     // Method: a reset in the middle of a response; what is sent afterwards is not written.
     let mut served = Served::open(&[]);
-    served.said(&get(1, &[]));
+    served.read(&get(1, &[]));
     served.respond(1, 200, 10);
     assert_eq!(
-        served.said(&frame(RST_STREAM, 0, 1, &[0, 0, 0, 8])),
+        served.read(&frame(RST_STREAM, 0, 1, &[0, 0, 0, 8])),
         "1 gone"
     );
     served.out.clear();
@@ -225,29 +225,29 @@ fn a_leaving_server_finishes_only_the_streams_begun() {
     // Method: two streams, a GOAWAY that names the second, and a third that is ignored,
     // although its table entry counts.
     let mut served = Served::open(&[]);
-    served.said(&[get(1, &[]), head(3, 0, POST)].concat());
+    served.read(&[get(1, &[]), head(3, 0, POST)].concat());
     served.server.leave(&mut served.out);
     served.server.leave(&mut served.out);
     assert_eq!(served.out, frame(GOAWAY, 0, 0, &[0, 0, 0, 3, 0, 0, 0, 0]));
     served.out.clear();
     let late = [GET, &[0x40, 1, b'a', 1, b'b']].concat();
-    assert_eq!(served.said(&head(5, 0, &late)), "");
-    assert_eq!(served.said(&data(5, END_STREAM, b"late")), "");
+    assert_eq!(served.read(&head(5, 0, &late)), "");
+    assert_eq!(served.read(&data(5, END_STREAM, b"late")), "");
     assert!(served.out.is_empty());
     served.respond(1, 200, 0);
     assert!(!served.server.is_over());
     let trailer = head(3, END_STREAM, &[0xbe]);
-    assert_eq!(served.said(&trailer), "3 done");
+    assert_eq!(served.read(&trailer), "3 done");
     served.respond(3, 200, 0);
     assert!(served.server.is_over());
 }
 
 #[test]
-fn room_is_given_back_by_a_server_when_half_of_it_is_used() {
-    // Method: a body of 1.5 GiB in frames of 16 KiB, with a room of 1 GiB; each half of it is
+fn a_server_enlarges_the_window_when_half_of_it_is_used() {
+    // Method: a body of 1.5 GiB in frames of 16 KiB, with windows of 1 GiB; each half is
     // given back once, to the stream and to the connection.
     let mut served = Served::open(&[]);
-    served.said(&head(1, 0, POST));
+    served.read(&head(1, 0, POST));
     let bytes = data(1, 0, &[0; 1 << 14]);
     for _ in 0..3 << 15 {
         let mut input = &bytes[..];

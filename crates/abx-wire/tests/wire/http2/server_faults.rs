@@ -32,7 +32,7 @@ fn wrong_heads() -> Vec<Vec<u8>> {
     };
     let with = |name: &str, value: &str| [GET, &field(name, value)].concat();
     vec![
-        // 8.3.1: pseudo-headers that are missing, empty, repeated, unknown, or behind other fields.
+        // 8.3.1: pseudo-headers that are missing, empty, repeated, unknown, or after other fields.
         of(&[(":method", "GET"), (":scheme", "http")]),
         of(&[(":method", "GET"), (":path", "/")]),
         of(&[(":scheme", "http"), (":path", "/")]),
@@ -100,21 +100,21 @@ fn a_wrong_head_resets_only_its_own_stream() {
     // under way are skipped, and the second is served.
     for block in wrong_heads() {
         let mut served = Served::open(&[]);
-        assert_eq!(served.said(&head(1, END_STREAM, &block)), "", "{block:?}");
+        assert_eq!(served.read(&head(1, END_STREAM, &block)), "", "{block:?}");
         assert_eq!(
             ends(&mut served),
             [(RST_STREAM, 1, PROTOCOL_ERROR)],
             "{block:?}"
         );
-        assert_eq!(served.said(&data(1, END_STREAM, b"late")), "", "{block:?}");
-        assert_eq!(served.said(&get(3, &[])), "3 Get /\n3 done", "{block:?}");
+        assert_eq!(served.read(&data(1, END_STREAM, b"late")), "", "{block:?}");
+        assert_eq!(served.read(&get(3, &[])), "3 Get /\n3 done", "{block:?}");
         assert!(served.out.is_empty());
     }
 }
 
 #[test]
 fn a_broken_rule_on_a_stream_ends_only_that_stream() {
-    // Method: each behind the head of a request on the first of two streams.
+    // Method: each after the head of a request on the first of two streams.
     let length = field("content-length", "5");
     let sized = head(1, 0, &[POST, &length].concat());
     let open = head(1, 0, POST);
@@ -131,7 +131,7 @@ fn a_broken_rule_on_a_stream_ends_only_that_stream() {
         // 8.1: trailers.
         (&open, head(1, 0, &field("a", "b")), PROTOCOL_ERROR),
         (&open, head(1, END_STREAM, GET), PROTOCOL_ERROR),
-        // 5.1: frames behind the end of a request.
+        // 5.1: frames after the end of a request.
         (&whole, data(1, 0, b"x"), STREAM_CLOSED),
         (&whole, head(1, END_STREAM, &field("a", "b")), STREAM_CLOSED),
         // 6.9: room.
@@ -143,11 +143,11 @@ fn a_broken_rule_on_a_stream_ends_only_that_stream() {
         ),
     ] {
         let mut served = Served::open(&[]);
-        served.said(before);
-        assert_eq!(served.said(&bytes), "1 gone", "{bytes:?}");
+        served.read(before);
+        assert_eq!(served.read(&bytes), "1 gone", "{bytes:?}");
         assert_eq!(ends(&mut served), [(RST_STREAM, 1, code)], "{bytes:?}");
-        assert_eq!(served.said(&head(1, END_STREAM, &field("a", "b"))), "");
-        assert_eq!(served.said(&get(3, &[])), "3 Get /\n3 done", "{bytes:?}");
+        assert_eq!(served.read(&head(1, END_STREAM, &field("a", "b"))), "");
+        assert_eq!(served.read(&get(3, &[])), "3 Get /\n3 done", "{bytes:?}");
     }
 }
 
@@ -227,50 +227,50 @@ fn wrong_places() -> Vec<(Vec<u8>, u32)> {
 
 #[test]
 fn a_broken_connection_is_reported_once_with_its_code() {
-    // Method: each fault behind a request that has a body to come; afterwards nothing is read.
+    // Method: each fault after the head of a request with a body; then nothing more is read.
     for (bytes, code) in wrong_frames().iter().chain(&wrong_places()) {
         let mut served = Served::open(&[]);
-        served.said(&head(1, 0, POST));
-        let message = served.said(bytes);
+        served.read(&head(1, 0, POST));
+        let message = served.read(bytes);
         assert!(
             message.lines().last().unwrap().starts_with("failed: "),
             "{bytes:?}"
         );
         let last = *ends(&mut served).last().unwrap();
         assert_eq!((last.0, last.2), (GOAWAY, *code), "{bytes:?}");
-        assert_eq!(served.said(&get(9, &[])), "");
+        assert_eq!(served.read(&get(9, &[])), "");
         assert!(served.out.is_empty());
     }
 }
 
 #[test]
 fn a_connection_with_a_wrong_beginning_is_refused() {
-    // Method: no preface, one that goes wrong at its end, and no settings behind it.
+    // Method: no preface, a preface with a wrong last byte, and one without settings after it.
     let wrong = [PREFACE[..23].to_vec(), b"X".to_vec()].concat();
     let mute = [&PREFACE[..], &get(1, &[])].concat();
     let response = [&PREFACE[..], &frame(SETTINGS, 1, 0, b"")].concat();
     for bytes in [b"GET / HTTP/1.1\r\n".to_vec(), wrong, mute, response] {
         let mut served = Served::begun();
-        let message = served.said(&bytes);
+        let message = served.read(&bytes);
         assert!(message.starts_with("failed: "), "{message}");
         assert_eq!(ends(&mut served), [(GOAWAY, 0, PROTOCOL_ERROR)]);
     }
 }
 
 #[test]
-fn frames_behind_a_response_are_judged_by_how_its_stream_ended() {
-    // Method: DATA behind a response resets, once; a head there ends the connection.
+fn data_after_a_response_resets_its_stream_and_a_head_ends_the_connection() {
+    // Method: DATA after a response resets the stream, once; a head there ends the connection.
     let mut served = Served::open(&[]);
-    served.said(&get(1, &[]));
+    served.read(&get(1, &[]));
     served.respond(1, 200, 0);
     served.out.clear();
-    assert_eq!(served.said(&data(1, 0, b"x")), "");
+    assert_eq!(served.read(&data(1, 0, b"x")), "");
     assert_eq!(ends(&mut served), [(RST_STREAM, 1, STREAM_CLOSED)]);
-    assert_eq!(served.said(&data(1, 0, b"x")), "");
+    assert_eq!(served.read(&data(1, 0, b"x")), "");
     assert_eq!(ends(&mut served), []);
-    served.said(&get(3, &[]));
+    served.read(&get(3, &[]));
     served.respond(3, 200, 0);
-    assert!(served.said(&get(3, &[])).starts_with("failed: "));
+    assert!(served.read(&get(3, &[])).starts_with("failed: "));
     assert_eq!(
         *ends(&mut served).last().unwrap(),
         (GOAWAY, 3, STREAM_CLOSED)
@@ -283,14 +283,14 @@ fn streams_above_their_limit_are_refused() {
     let mut served = Served::open(&[]);
     let most = u32::try_from(STREAMS_MAX).unwrap();
     for place in 0..most {
-        served.said(&get(2 * place + 1, &[]));
+        served.read(&get(2 * place + 1, &[]));
     }
     served.out.clear();
     let next = 2 * most + 1;
-    assert_eq!(served.said(&get(next, &[])), "");
+    assert_eq!(served.read(&get(next, &[])), "");
     assert_eq!(ends(&mut served), [(RST_STREAM, next, REFUSED_STREAM)]);
     served.respond(5, 200, 0);
-    let message = served.said(&get(next + 2, &[]));
+    let message = served.read(&get(next + 2, &[]));
     assert!(message.ends_with("done"), "{message}");
 }
 
@@ -330,9 +330,9 @@ fn floods_end_the_connection() {
         (Vec::new(), get(3, &[vec![0x82; 257]])),
     ] {
         let mut served = Served::open(&[]);
-        served.said(&head(1, 0, POST));
-        assert!(!served.said(&most).contains("failed"));
-        let message = served.said(&one_more);
+        served.read(&head(1, 0, POST));
+        assert!(!served.read(&most).contains("failed"));
+        let message = served.read(&one_more);
         assert!(message.contains("failed: "), "{message}");
         let last = *ends(&mut served).last().unwrap();
         assert_eq!((last.0, last.2), (GOAWAY, ENHANCE_YOUR_CALM), "{message}");
@@ -345,8 +345,8 @@ fn regular_resets_between_served_requests_are_no_flood() {
     let mut served = Served::open(&[]);
     for place in 0..3 * UNACKNOWLEDGED_MAX {
         let number = 4 * place + 1;
-        served.said(&[get(number, &[]), get(number + 2, &[])].concat());
-        let message = served.said(&frame(RST_STREAM, 0, number, &[0; 4]));
+        served.read(&[get(number, &[]), get(number + 2, &[])].concat());
+        let message = served.read(&frame(RST_STREAM, 0, number, &[0; 4]));
         assert_eq!(message, format!("{number} gone"));
         served.respond(number + 2, 200, 0);
         served.out.clear();

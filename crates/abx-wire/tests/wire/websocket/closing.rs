@@ -9,8 +9,8 @@ use super::support::{
 
 #[test]
 fn a_close_is_returned_with_its_code_and_ends_the_connection() {
-    // Method: closes from the server with and without a code and a reason; what
-    // comes behind is ignored, and the end of the connection is no fault.
+    // Method: closes from the server with and without a code and a reason. Bytes after them are
+    // ignored, and the end of the connection is no fault.
     for (payload, code, reason, response) in [
         (
             close_payload(1000, b"done"),
@@ -41,7 +41,7 @@ fn a_close_is_returned_with_its_code_and_ends_the_connection() {
 }
 
 #[test]
-fn messages_still_come_until_the_other_side_has_closed_too() {
+fn messages_still_arrive_until_the_other_side_has_closed_too() {
     // Method: the client closes; a message and a ping cross its close, and no
     // pong may follow it; then the server's close comes, and gets no response.
     let mut client = open_client(SizeLimits::default());
@@ -94,7 +94,7 @@ fn both_sides_close_each_other() {
 }
 
 #[test]
-fn an_end_without_a_close_is_a_fault_once() {
+fn an_end_without_a_close_is_reported_once() {
     // Method: the end on an open connection, inside a frame, and after our own
     // close only.
     for part in [&b""[..], b"\x81", b"\x81\x05ab"] {
@@ -119,7 +119,7 @@ fn an_end_without_a_close_is_a_fault_once() {
 }
 
 #[test]
-fn codes_that_may_be_sent_are_those_of_the_standard() {
+fn only_the_codes_of_the_standard_may_be_sent() {
     // Method: every number, against the ranges of section 7.4 and the register
     // of codes at the time of writing.
     let allowed = |number: u16| match number {

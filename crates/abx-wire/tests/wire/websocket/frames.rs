@@ -181,7 +181,7 @@ const LIMITS: SizeLimits = SizeLimits {
 
 #[test]
 fn a_server_that_breaks_the_protocol_fails_and_gets_a_close() {
-    // Method: frames for each fault; a message behind them must be ignored.
+    // Method: frames for each fault; a message after them must be ignored.
     for (frames, fault, code) in broken() {
         let mut bytes: Vec<u8> = frames
             .iter()
@@ -240,7 +240,7 @@ fn a_length_in_a_longer_form_than_needed_is_refused() {
 }
 
 #[test]
-fn a_message_at_the_limit_is_taken() {
+fn a_message_at_the_limit_is_accepted() {
     // Method: a frame and a message exactly as long as allowed.
     let bytes = [
         plain(BINARY, &[0; 1_000]),
@@ -255,9 +255,9 @@ fn a_message_at_the_limit_is_taken() {
 }
 
 #[test]
-fn payload_bytes_that_need_no_look_may_be_skipped() {
-    // Method: a message of 1,000 bytes of which 20 are given and 980 skipped in
-    // two steps; nothing may be skipped in texts, in beginnings or outside.
+fn payload_bytes_after_the_beginning_may_be_skipped() {
+    // Method: a message of 1,000 bytes, of which 20 are received and 980 skipped in two steps.
+    // Nothing may be skipped in a text, in a beginning or outside a message.
     let mut client = open_client(SizeLimits::default());
     let payload: Vec<u8> = (0..1_000).map(|place| (place % 251) as u8).collect();
     let frame = plain(FIN | BINARY, &payload);
@@ -275,7 +275,7 @@ fn payload_bytes_that_need_no_look_may_be_skipped() {
     assert_eq!(client.payload_ahead(), 0);
     let mut nothing: &[u8] = &[];
     let Some(Event::Message(whole)) = client.receive(&mut nothing, &mut out) else {
-        panic!("the message is whole");
+        panic!("the message is incomplete");
     };
     assert_eq!((whole.bytes, whole.beginning()), (1_000, &payload[..16]));
     let text = plain(FIN | TEXT, &[b'x'; 100]);
@@ -284,7 +284,7 @@ fn payload_bytes_that_need_no_look_may_be_skipped() {
 
 #[test]
 fn a_standalone_message_frame_equals_what_a_client_sends() {
-    // Method: each length of a head, text and binary, beside an open client with the
+    // Method: each length of a head, text and binary, compared with an open client that has the
     // same mask.
     for kind in [MessageKind::Text, MessageKind::Binary] {
         for bytes in [0, 125, 126, 65_536] {

@@ -49,7 +49,7 @@ fn the_handshake_is_written_as_the_standard_requires() {
 
 #[test]
 fn an_opening_that_cannot_be_sent_is_refused_by_name() {
-    // Method: one for each way to be wrong.
+    // Method: one opening per rule.
     let with_header = |name: &str| {
         let mut wanted = opening(&[]);
         wanted.headers.push((name.to_owned(), "x".to_owned()));
@@ -74,8 +74,8 @@ fn an_opening_that_cannot_be_sent_is_refused_by_name() {
 
 #[test]
 fn an_agreement_opens_the_client_and_frames_may_follow_at_once() {
-    // Method: with and without a subprotocol, in other letters, after an interim
-    // response; a message lies behind it in the same bytes.
+    // Method: with and without a subprotocol, in other letter case, and after an interim response.
+    // A message follows in the same bytes.
     let usual = agreement("");
     let cases = [
         (usual.clone(), None),
@@ -129,7 +129,7 @@ fn more_than_32_interim_heads_refuse_the_handshake() {
 
 #[test]
 fn every_invalid_response_fails_with_its_fault() {
-    // Method: one response for each way to be wrong.
+    // Method: one response per rule.
     let usual = agreement("");
     let cases = [
         (
@@ -195,7 +195,7 @@ fn offered(line: &str, headers: &str) -> Result<Option<Option<String>>, OfferFau
 }
 
 #[test]
-fn a_server_tells_handshakes_from_other_requests_and_from_broken_ones() {
+fn a_server_distinguishes_handshakes_from_other_and_invalid_requests() {
     // Method: the standard's request, then one change at a time.
     let usual = "Upgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n\
                  Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n";
@@ -228,7 +228,7 @@ fn a_server_tells_handshakes_from_other_requests_and_from_broken_ones() {
 }
 
 #[test]
-fn a_server_accepts_and_refuses_in_the_standards_words() {
+fn a_server_accepts_and_refuses_as_the_standard_requires() {
     // Method: all bytes of the three responses.
     let mut requests = http1::Server::new();
     let mut request = Vec::new();

@@ -8,7 +8,7 @@ use super::support::{
 };
 use crate::fuzz::websocket as fuzz;
 
-/// Frames, right and wrong, so that random inputs get far.
+/// Valid and invalid frames, so that random inputs pass the first checks.
 fn frame() -> impl Strategy<Value = (u8, Vec<u8>)> {
     let first = prop::sample::select(vec![
         FIN | TEXT,
@@ -42,14 +42,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn any_bytes_are_taken_and_pieces_change_nothing(data in vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_handled_and_pieces_change_nothing(data in vec(any::<u8>(), 0..200)) {
         // Method: noise, whole and in pieces, from a server and from a client.
         fuzz::client(&data);
         fuzz::server(&data);
     }
 
     #[test]
-    fn any_order_of_frames_is_taken_and_pieces_change_nothing(
+    fn any_order_of_frames_is_handled_and_pieces_change_nothing(
         seed: u8,
         frames in frames(),
         cut in 0_usize..20,
