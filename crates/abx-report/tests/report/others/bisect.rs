@@ -78,7 +78,7 @@ fn confirmation(center: f64) -> Option<Confirmation> {
 }
 
 #[test]
-fn a_commit_that_was_found() {
+fn a_found_commit() {
     // Method: a skipped commit among those that were tried.
     let mut record = record();
     record.trials.push(TrialRecord {
@@ -95,7 +95,7 @@ fn a_commit_that_was_found() {
 }
 
 #[test]
-fn every_other_end() {
+fn every_other_conclusion() {
     // Method: each conclusion in the text of the same search, its first paragraph.
     let mut record = record();
     record.confirmation = confirmation(-0.004);
@@ -144,7 +144,7 @@ fn the_effect_of_a_change_is_worded_by_its_metric() {
 }
 
 #[test]
-fn a_step_says_what_is_left() {
+fn a_progress_line_counts_remaining_commits() {
     // Method: after the ends alone, after a commit that was decided, and after a skipped one.
     let mut record = record();
     let trials = std::mem::take(&mut record.trials);

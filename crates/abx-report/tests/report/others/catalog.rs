@@ -50,7 +50,7 @@ fn a_check_of_subjects() {
 }
 
 #[test]
-fn a_check_that_was_stopped() {
+fn a_stopped_check() {
     // Method: interrupted before the first check.
     let mut record = record();
     record.subjects.clear();

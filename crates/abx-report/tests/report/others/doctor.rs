@@ -167,7 +167,7 @@ fn a_poor_machine_in_ascii() {
 }
 
 #[test]
-fn stopped_before_anything_was_measured() {
+fn stopped_before_any_measurement() {
     // Method: an interruption at once; no figure is made up.
     let mut record = good();
     record.interrupted = true;
@@ -180,7 +180,7 @@ fn stopped_before_anything_was_measured() {
 }
 
 #[test]
-fn a_status_is_a_word_whatever_its_colour() {
+fn colours_only_repeat_statuses() {
     // Method: the coloured text, compared without its colours.
     let style = Style {
         color: true,
@@ -203,7 +203,7 @@ fn a_status_is_a_word_whatever_its_colour() {
 
 proptest! {
     #[test]
-    fn a_doctor_fits(
+    fn a_doctor_report_fits(
         unicode in any::<bool>(),
         width in 60_usize..200,
         words in any::<[String; 3]>(),

@@ -277,7 +277,7 @@ fn openmetrics_of_a_run() {
 }
 
 #[test]
-fn otlp_says_what_openmetrics_says() {
+fn otlp_has_the_points_of_openmetrics() {
     // Method: as many points in both, each with the same number, and times in ns
     // as strings.
     let record = study();
@@ -316,7 +316,7 @@ fn otlp_says_what_openmetrics_says() {
 }
 
 #[test]
-fn percentiles_are_those_of_all_blocks() {
+fn percentiles_merge_all_blocks() {
     // Method: 100 and 200 times of 1, 2, ... ms: half are at most 76 ms.
     let percentiles = study_hgrm(&measured());
     let names: Vec<[&str; 2]> = percentiles

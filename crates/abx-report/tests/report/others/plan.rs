@@ -30,7 +30,7 @@ fn with_limits(mut plan: StudyPlan) -> StudyPlan {
 }
 
 #[test]
-fn what_a_budget_lets_a_study_find() {
+fn a_plan_names_the_smallest_difference_that_it_would_find() {
     // Method: each source of a spread; several comparisons; a number of blocks that was
     // set, and too few of them; a machine of which nothing is known; and limits, with which
     // a study may take the whole budget.
@@ -56,7 +56,7 @@ fn what_a_budget_lets_a_study_find() {
 }
 
 #[test]
-fn a_plan_of_several_loads_explains_that_each_ends_by_its_own_rule() {
+fn a_plan_of_several_loads_explains_their_stop_rules() {
     // Method: one load, several, and several whose blocks were set.
     let says = |loads: usize, blocks: Option<u32>| {
         let mut plan = plan(None, blocks, 1);

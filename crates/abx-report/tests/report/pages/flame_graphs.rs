@@ -85,7 +85,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn no_name_of_a_function_gets_out_of_its_box(name in hostile()) {
+    fn no_function_name_escapes_its_box(name in hostile()) {
         // Method: a function of any name; the page has the elements and attributes of another.
         let html = study_html(&sampled(&format!("a{name}"), 1), &[]);
         let plain = study_html(&sampled("a", 1), &[]);

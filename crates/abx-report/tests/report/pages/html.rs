@@ -153,7 +153,7 @@ fn a_page_is_made_of_its_record_alone() {
 }
 
 #[test]
-fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
+fn a_study_of_several_loads_has_a_plot_of_each_and_of_their_sweep() {
     // Method: a sweep of three loads with a place where subjects change places,
     // and a load beside it: one picture of the sweep, four of everything else.
     let mut record = study();
@@ -221,7 +221,7 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
 }
 
 #[test]
-fn several_subjects_have_an_order_with_every_pair() {
+fn several_subjects_have_a_ranking_with_every_pair() {
     // Method: three subjects of which two share their places; pairs with two
     // baselines, so that each names its own.
     let mut record = study();
@@ -254,7 +254,7 @@ fn several_subjects_have_an_order_with_every_pair() {
 }
 
 #[test]
-fn a_large_study_begins_with_a_matrix_whose_cells_lead_to_their_details() {
+fn a_large_study_begins_with_a_matrix_that_links_to_details() {
     // Method: a real study of twelve subjects under five loads: every link of the page has
     // its place, each primary comparison a cell, each that is bound or void its reason, and
     // the boxes are folded away.
@@ -289,7 +289,7 @@ fn a_large_study_begins_with_a_matrix_whose_cells_lead_to_their_details() {
 }
 
 #[test]
-fn few_verdicts_stand_in_boxes() {
+fn few_verdicts_have_boxes() {
     // Method: one comparison has a box, and five have folded boxes below a matrix.
     for (count, has_matrix, is_folded) in [(1, false, false), (5, true, true)] {
         let mut record = study();

@@ -116,7 +116,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn no_text_gets_out_of_a_list(
+    fn no_text_escapes_its_element(
         texts in [hostile(), hostile(), hostile(), hostile()],
     ) {
         // Method: hostile texts in every place of the list, of records side by side and of a

@@ -25,7 +25,7 @@ fn a_picture_of_a_study() {
 }
 
 #[test]
-fn a_picture_follows_light_and_dark_and_asks_for_nothing() {
+fn a_picture_follows_light_and_dark_and_loads_nothing() {
     // Method: words in the file; the only URL is the name of the format.
     let svg = study_svg(&measured(3, 2));
     assert!(svg.contains("@media (prefers-color-scheme: dark)"));
@@ -43,7 +43,7 @@ fn a_picture_follows_light_and_dark_and_asks_for_nothing() {
 }
 
 #[test]
-fn long_names_go_on_below() {
+fn long_names_continue_on_the_next_line() {
     // Method: a real study whose longest pair has 41 letters; both of its lines stand there.
     let svg = study_svg(&record_of("websocket"));
     for line in [">php-select-apart-nagle ÷<", ">php-select-apart<"] {

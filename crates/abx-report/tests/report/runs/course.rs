@@ -48,7 +48,7 @@ fn a_page_of_a_run_over_time() {
 }
 
 #[test]
-fn a_stall_interrupts_the_curves_and_failures_have_one_of_their_own() {
+fn a_stall_interrupts_the_curves_and_failures_have_their_own() {
     // Method: the label of each mark; an interval without a request has a throughput of
     // zero and no time. Without a failure there is one curve, without a course no part.
     let record = with_course();

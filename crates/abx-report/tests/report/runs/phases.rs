@@ -25,14 +25,14 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
 }
 
 #[test]
-fn a_run_says_where_its_time_went() {
+fn a_run_has_a_table_of_phases() {
     // Method: a run whose connections stood, so that none had to be made.
     let text = study_text(&run(), ReportExtent::Full, &Style::plain());
     assert_snapshot!(between(&text, "where time goes", "\n\n"));
 }
 
 #[test]
-fn a_study_says_where_the_time_goes_when_that_tells_anything() {
+fn a_study_has_phases_if_the_first_byte_is_not_all() {
     // Method: a subject with much connecting; and none that spends its time on
     // more than the first byte, of which nothing is reported.
     let text = study_text(&connecting(), ReportExtent::Full, &Style::plain());
@@ -43,7 +43,7 @@ fn a_study_says_where_the_time_goes_when_that_tells_anything() {
 }
 
 #[test]
-fn markdown_has_the_same_table() {
+fn markdown_has_the_table_of_phases() {
     // Method: two loads, one of them with notable phases.
     let mut record = connecting();
     record.measured.loads.push(load("c1000", 1_000));
@@ -59,7 +59,7 @@ fn markdown_has_the_same_table() {
 }
 
 #[test]
-fn metrics_have_each_phase_that_was_there() {
+fn metrics_have_each_recorded_phase() {
     // Method: of lighttpd all four phases are known, in µs, which become seconds;
     // nginx made no connections, and a study without phases has none of the lines.
     let text = study_openmetrics(&connecting(), &[]);
@@ -94,7 +94,7 @@ fn metrics_have_each_phase_that_was_there() {
 }
 
 #[test]
-fn bars_of_all_subjects_are_on_one_axis() {
+fn bars_of_all_subjects_share_one_axis() {
     // Method: both subjects have the same mean; a phase without time has no part of a bar, and the
     // parts have labels.
     let html = study_html(&connecting(), &[]);

@@ -149,7 +149,7 @@ fn failing() -> StudyRecord {
 }
 
 #[test]
-fn nothing_responded() {
+fn a_run_without_any_response() {
     // Method: every connection refused; no figure is made up.
     let mut record = run();
     slice(&mut record).sent = 50;

@@ -105,7 +105,7 @@ fn along_rates() -> StudyRecord {
 }
 
 #[test]
-fn along_rates_bars_show_response_times_and_not_the_rates_that_were_offered() {
+fn bars_along_rates_show_response_times() {
     // Method: three rates of one server, whose p99 grows 228-fold; each time has the unit of
     // its size, and the ends of the curve are a sentence in every output.
     let record = along_rates();

@@ -91,7 +91,7 @@ fn the_result_of_expectations_heads_every_report() {
 }
 
 #[test]
-fn many_checks_that_passed_are_counted_and_full_has_them() {
+fn brief_reports_only_count_many_passed_checks() {
     // Method: ten expectations that pass and one that fails.
     let record = study();
     let mut texts = vec!["lighttpd >= nginx"; 10];
@@ -178,7 +178,7 @@ fn short(others: usize) -> StudyRecord {
 }
 
 #[test]
-fn too_few_blocks_are_called_so_in_every_view_with_the_time_that_is_missing() {
+fn every_view_reports_too_few_blocks_and_the_missing_time() {
     // Method: one comparison, and as many as a grid takes, over four blocks of 9.6 s each; no
     // view gives another reason, and each names the missing blocks.
     for others in [1, 6] {

@@ -54,7 +54,7 @@ fn row_names(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_primary_verdict_stands_in_the_overview() {
+fn the_overview_has_every_primary_verdict() {
     // Method: each comparison of a real record has its ratio, interval and sign in the row of
     // its pair.
     let record = record_of("fastcgi");
@@ -118,7 +118,7 @@ fn leaders_are_named_with_their_loads() {
 }
 
 #[test]
-fn who_lacks_a_comparison_does_not_share_the_first_place() {
+fn a_subject_without_comparisons_does_not_share_the_first_place() {
     // Method: three subjects in the order of their averages: one that no comparison excludes,
     // behind one that is certainly not first; beside the first; and an order whose first is not.
     let mut record = record_of("websocket");

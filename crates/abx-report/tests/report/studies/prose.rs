@@ -97,7 +97,7 @@ fn every_printed_finding_is_whole_and_its_figures_are_separated() {
 }
 
 #[test]
-fn notes_are_folded_in_markdown_and_alike_ones_are_one() {
+fn markdown_folds_notes_and_merges_similar_ones() {
     // Method: two notes that differ in their subject, with a remedy that quotes what one types,
     // and a bound, which stays in sight.
     let mut record = crate::support::study();

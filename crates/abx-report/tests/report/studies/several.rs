@@ -23,7 +23,7 @@ fn plain() -> Style {
 }
 
 #[test]
-fn an_order_names_what_the_blocks_hold() {
+fn a_full_report_has_rankings_and_ceilings() {
     // Method: three places, two of them tied for first, a difference that would
     // stand alone, and a ceiling.
     let mut record = study();
@@ -56,7 +56,7 @@ fn an_order_names_what_the_blocks_hold() {
 }
 
 #[test]
-fn what_else_is_compared_stands_in_a_table_of_its_own() {
+fn exploratory_comparisons_have_a_table_of_their_own() {
     // Method: a cost, a response time without an interval, and a start.
     let mut record = study();
     let mut add = |metric, ratio, verdict, load: &str| {
@@ -83,7 +83,7 @@ fn what_else_is_compared_stands_in_a_table_of_its_own() {
 }
 
 #[test]
-fn an_interval_that_excludes_1_beside_undecided_has_a_reason() {
+fn an_undecided_verdict_with_an_interval_that_excludes_1_has_a_reason() {
     // Method: an undecided memory among ten whose interval excludes 1, in Markdown; then with an
     // interval that includes 1, and with a verdict.
     let markdown = |ratio, verdict| {
@@ -124,7 +124,7 @@ fn capacity(subject: &str, rate: Option<f64>) -> Capacity {
 }
 
 #[test]
-fn capacities_are_drawn_without_any_sweep() {
+fn capacities_are_drawn_without_a_sweep() {
     // Method: a capacity within the rates and one beyond them; each row has its figures with
     // their unit, a bar, and the margin around the baseline's capacity.
     let mut record = study();
@@ -153,7 +153,7 @@ fn capacities_are_drawn_without_any_sweep() {
 }
 
 #[test]
-fn rates_that_looked_for_a_capacity_are_folded_away() {
+fn rates_of_a_capacity_search_are_folded() {
     // Method: the same load on its own and as a rate of a search; its table of figures must be
     // visible, and within the folded part.
     let folded = |record: &StudyRecord| {
@@ -170,7 +170,7 @@ fn rates_that_looked_for_a_capacity_are_folded_away() {
 }
 
 #[test]
-fn sweeps_and_capacities_are_told_in_sentences() {
+fn sweeps_and_capacities_are_sentences() {
     // Method: a change of places with one open end, two laws, one capacity that
     // lies beyond the rates, and a note that was made under several loads.
     let mut record = study();
@@ -428,7 +428,7 @@ fn a_matrix_has_a_row_for_each_subject_and_a_table_for_each_sweep() {
 }
 
 #[test]
-fn a_metric_without_any_result_has_no_column_of_its_own() {
+fn a_metric_without_any_result_has_no_column() {
     // Method: one of two pairs by response time under a load, the other one by throughput
     // without a result; then with one; then neither pair has a result.
     let mut record = study();

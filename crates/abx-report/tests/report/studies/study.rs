@@ -337,7 +337,7 @@ fn several_loads() {
 }
 
 #[test]
-fn how_subjects_took_turns_is_in_sentences() {
+fn sentences_describe_slices_and_warm_up() {
     // Method: a load whose slices are longer than usual, with fewer of them, and a subject that
     // was still warming up.
     let mut record = study();
@@ -390,7 +390,7 @@ fn a_note_explains_memory_over_all_loads() {
 }
 
 #[test]
-fn loads_and_subjects_that_were_settled_before_others_are_named() {
+fn loads_and_subjects_settled_early_are_named() {
     // Method: twenty blocks of three loads: one settled after seven, one with a subject that was
     // settled early, and one that took all blocks; then no load that was settled early.
     let settled = |subject: Option<&str>, blocks| Settled {
@@ -419,7 +419,7 @@ fn loads_and_subjects_that_were_settled_before_others_are_named() {
 }
 
 #[test]
-fn who_reports_which_version_is_clear_among_several() {
+fn subjects_are_grouped_by_version() {
     // Method: two subjects of the same version and one of another, and a budget of minutes.
     let mut record = study();
     record.measured.subjects.push(subject("apache-event"));
@@ -508,7 +508,7 @@ fn interrupted_without_blocks() {
 }
 
 #[test]
-fn open_loop_that_one_subject_did_not_keep_up_with() {
+fn an_open_loop_that_overloads_one_subject() {
     // Method: lighttpd responded to all requests due, nginx to nine in ten.
     let mut comparison = comparison("lighttpd", Some([1.11, 1.10, 1.12]), Verdict::Faster);
     comparison.at_least = true;
@@ -534,7 +534,7 @@ fn open_loop_that_one_subject_did_not_keep_up_with() {
 }
 
 #[test]
-fn fewer_blocks_than_a_verdict_needs_ask_for_at_least_the_missing_ones() {
+fn too_few_blocks_name_the_missing_number() {
     // Method: four blocks, and a spread that no number of blocks would narrow.
     let ratio = Some([1.12, 0.9, 1.4]);
     let mut comparison = comparison("lighttpd", ratio, Verdict::Inconclusive);

@@ -111,7 +111,7 @@ fn full_reports_name_gaps_of_samples() {
 }
 
 #[test]
-fn starts_that_differ_are_compared_by_their_number() {
+fn groups_of_starts_are_named_by_their_size() {
     // Method: a difference between 2 and 22 starts of one subject, in both extents.
     let mut record = sampled(Purpose::Locks, "system call futex");
     let mut difference = record.conclusions.cpu_differences[0].clone();
@@ -144,7 +144,7 @@ fn a_hundred_more(name: &str) -> CountDifference {
 }
 
 #[test]
-fn calls_stand_next_to_the_time_that_they_cost() {
+fn calls_are_next_to_the_cpu_time_that_they_use() {
     // Method: a line with its calls in a full report, and other work and waits below; a ledger by
     // itself; a machine that forbids to count.
     let mut record = sampled(Purpose::Others, "system call getppid");
@@ -185,7 +185,7 @@ fn calls_stand_next_to_the_time_that_they_cost() {
 }
 
 #[test]
-fn libraries_are_named_and_who_does_not_use_them() {
+fn libraries_are_named_with_subjects_that_lack_them() {
     // Method: a part of libraries of which both sides use one; of which only the costlier does.
     let library = "user libssl.so.3";
     let mut record = sampled(Purpose::Libraries, library);
@@ -200,7 +200,7 @@ fn libraries_are_named_and_who_does_not_use_them() {
 }
 
 #[test]
-fn a_call_that_a_side_does_not_make_was_counted() {
+fn a_call_is_absent_only_if_calls_were_counted() {
     // Method: no sample of a call of one side, with no call counted, none of its calls and one.
     let report = |calls: Option<f64>| {
         let mut record = sampled(Purpose::Files, "system call openat");
@@ -248,7 +248,7 @@ fn notes_about_samples_name_the_subjects_that_are_shown() {
 }
 
 #[test]
-fn interrupts_on_shared_cpus_are_not_the_servers_alone() {
+fn a_note_marks_interrupts_on_shared_cpus() {
     // Method: interrupts on CPUs that the generator has too, and on CPUs of the servers; another
     // part on shared ones.
     let mut record = sampled(Purpose::Interruptions, "interrupts");
@@ -268,7 +268,7 @@ fn interrupts_on_shared_cpus_are_not_the_servers_alone() {
 }
 
 #[test]
-fn starts_of_which_nothing_is_certain_stand_in_full_reports_only() {
+fn uncertain_starts_are_only_in_full_reports() {
     // Method: starts that differ, none of whose parts has an interval without 0.
     let mut record = sampled(Purpose::Locks, "system call futex");
     let mut difference = record.conclusions.cpu_differences[0].clone();
