@@ -97,7 +97,6 @@ fn measured() -> StudyRecord {
     record
 }
 
-
 fn outcomes(ok: u64) -> Outcomes {
     crate::support::outcomes(&format!(r#"{{"ok":{ok},"reset":2}}"#))
 }
