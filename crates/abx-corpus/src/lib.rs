@@ -1,8 +1,8 @@
-//! Replays the inputs that `fuzz/kept` keeps for fuzz targets, and changes of them.
+//! Replays the kept inputs of fuzz targets (`fuzz/kept`), and changes of them.
 //!
-//! A fuzzer finds inputs by coverage, which takes hours and an instrumented build. What it found is
-//! kept, so that the tests of each crate run the same bodies over it within a second. Start at
-//! [`replay`].
+//! A fuzzer finds inputs by coverage, which takes hours and an instrumented build. The repository
+//! keeps them, so that the tests of each crate run the same bodies over them within a second.
+//! Start at [`replay`].
 
 mod changed_inputs;
 
@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 
 use changed_inputs::ChangedInputs;
 
-/// Calls the body of a fuzz target with each input that is kept for it, and then with `changed`
-/// inputs that are changed by chance, from one seed.
+/// Calls the body of a fuzz target with each of its kept inputs, then with `changed` random
+/// changes of them from a fixed seed.
 ///
 /// # Panics
-/// If the body does, with the input as text; or if nothing is kept for the target.
+/// If the body panics, with the input as text; or if the target has no kept input.
 pub fn replay(target: &str, changed: usize, body: impl Fn(&[u8])) {
-    let kept = kept(target);
+    let kept = kept_inputs(target);
     for input in &kept {
         call(target, input, &body);
     }
@@ -28,8 +28,8 @@ pub fn replay(target: &str, changed: usize, body: impl Fn(&[u8])) {
     }
 }
 
-/// The same for a body that takes text: each input up to the first byte that is no UTF-8, as
-/// fuzzers cut it.
+/// Replays a target whose body takes text. Each input ends before its first byte that is not
+/// UTF-8, as in fuzzers.
 ///
 /// # Panics
 /// As [`replay`].
@@ -37,40 +37,39 @@ pub fn replay_text(target: &str, changed: usize, body: impl Fn(&str)) {
     replay(target, changed, |bytes| body(text(bytes)));
 }
 
-/// The folder of a target's kept inputs.
 fn folder(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fuzz/kept")
         .join(target)
 }
 
-/// What is kept for a target, in the order of names.
-fn kept(target: &str) -> Vec<Vec<u8>> {
+/// The kept inputs of a target, in the order of their names.
+fn kept_inputs(target: &str) -> Vec<Vec<u8>> {
     let folder = folder(target);
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     files.sort();
-    let inputs = files.iter().filter_map(|file| fs::read(file).ok());
-    let inputs: Vec<Vec<u8>> = inputs.collect();
+    let inputs: Vec<Vec<u8>> = files
+        .iter()
+        .filter_map(|file| fs::read(file).ok())
+        .collect();
     assert!(!inputs.is_empty(), "{} keeps no input", folder.display());
     inputs
 }
 
 fn call(target: &str, input: &[u8], body: &impl Fn(&[u8])) {
-    // The body's own message is printed before.
-    let is_held = catch_unwind(AssertUnwindSafe(|| body(input))).is_ok();
+    // The panic hook has already printed the body's own message.
+    let result = catch_unwind(AssertUnwindSafe(|| body(input)));
     assert!(
-        is_held,
+        result.is_ok(),
         "{target} breaks its promise for b\"{}\"",
         input.escape_ascii()
     );
 }
 
 fn text(bytes: &[u8]) -> &str {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
-    }
+    let mut chunks = bytes.utf8_chunks();
+    chunks.next().map_or("", |chunk| chunk.valid())
 }
 
 #[cfg(test)]
@@ -80,25 +79,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kept_input_and_so_many_changes_are_called() {
-        // Method: a body that counts its calls, for a target that keeps some inputs.
+    fn replay_calls_the_body_with_every_kept_and_changed_input() {
+        // Method: a body that counts its calls, for a target with kept inputs.
         let calls = Cell::new(0);
         replay("expectation", 50, |_| calls.set(calls.get() + 1));
-        assert_eq!(calls.get(), kept("expectation").len() + 50);
+        assert_eq!(calls.get(), kept_inputs("expectation").len() + 50);
     }
 
     #[test]
     fn a_body_that_panics_fails_the_test() {
-        // Method: a body that refuses one of the kept inputs, and a target that does not exist.
-        let input = kept("expectation").pop();
-        let refuses = |bytes: &[u8]| assert_ne!(Some(bytes), input.as_deref());
-        assert!(catch_unwind(AssertUnwindSafe(|| replay("expectation", 0, refuses))).is_err());
+        // Method: a body that panics for one of the kept inputs, and a target that does not exist.
+        let refused = kept_inputs("expectation").pop();
+        let body = |bytes: &[u8]| assert_ne!(Some(bytes), refused.as_deref());
+        assert!(catch_unwind(AssertUnwindSafe(|| replay("expectation", 0, body))).is_err());
         assert!(catch_unwind(|| replay("no-such-target", 0, |_| {})).is_err());
     }
 
     #[test]
-    fn text_ends_before_the_first_byte_that_is_none() {
-        // Method: whole text, text with half a letter at its end, and no text.
+    fn text_ends_before_the_first_invalid_byte() {
+        // Method: valid text, text that ends within a character, and no text.
         for (bytes, expected) in [
             (&b"a\xc3\xa4"[..], "a\u{e4}"),
             (b"a\xc3", "a"),

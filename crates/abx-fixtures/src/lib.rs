@@ -1,5 +1,5 @@
-//! Studies with made-up figures, for the tests of other crates. [`study`] gives one in which nothing is wrong;
-//! each test changes what it is about.
+//! Studies with made-up figures, for the tests of other crates. [`study`] returns one without
+//! faults; each test changes the part that it checks.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -19,19 +19,19 @@ use abx_verdict::{Comparison, Conclusions, judge};
 
 /// A millisecond, in nanoseconds.
 pub const MS: u64 = 1_000_000;
-/// Connections of each load.
+/// The connections of each load.
 pub const CONNECTIONS: u32 = 10;
-/// The length of a slice, of which [`COUNTED_NS`] count.
+/// The length of a slice; [`COUNTED_NS`] of it count.
 pub const SLICE_NS: u64 = 100 * MS;
-/// How much of a slice counts.
+/// The counted part of a slice.
 pub const COUNTED_NS: u64 = 90 * MS;
-/// Rounds of a block.
+/// The rounds of a block.
 pub const ROUNDS: usize = 2;
 /// Verified responses in each slice of the baseline in [`pair`]: 100,000 per second.
 pub const OK: u64 = 9_000;
 
-/// A study under the load `small` with the baseline first: each subject with the
-/// verified responses of a slice in each block.
+/// A study under the load `small`. Each subject has a name and, for each block, the verified
+/// responses of a slice. The first subject is the baseline.
 pub fn study(subjects: &[(&str, &[u64])]) -> Measured {
     let blocks = subjects[0].1.len();
     Measured {
@@ -68,31 +68,28 @@ pub fn study(subjects: &[(&str, &[u64])]) -> Measured {
     }
 }
 
-/// `new` beside `old` in six blocks, 1.1 times as fast: a study without findings. Like all
-/// of these studies it was ordered to have so many.
+/// `new` compared with `old` in six blocks, 1.1 times as fast: a study without findings. The
+/// number of blocks was set in advance, as in all of these studies.
 pub fn pair() -> Measured {
     let tenth_more = [9_900, 9_910, 9_890, 9_900, 9_905, 9_895];
     study(&[("old", &[OK; 6]), ("new", &tenth_more)])
 }
 
-/// The same with a ceiling of twice the usual responses, times this, in one round of each
-/// block.
+/// Adds a ceiling to one round of each block: `factor` times twice the usual responses.
 #[must_use]
-pub fn with_ceiling(mut record: Measured, times: f64) -> Measured {
+pub fn with_ceiling(mut record: Measured, factor: f64) -> Measured {
+    let ok = (2.0 * factor * OK as f64).round() as u64;
     for part in record.blocks.iter_mut().flat_map(|block| &mut block.loads) {
         let slices = &mut part.rounds[0].slices;
         let mut ceiling = slices[0].clone();
         ceiling.subject = CEILING.to_owned();
-        response(
-            &mut ceiling,
-            &[(Outcome::Ok, (2.0 * times * OK as f64).round() as u64)],
-        );
+        response(&mut ceiling, &[(Outcome::Ok, ok)]);
         slices.push(ceiling);
     }
     record
 }
 
-/// The same with a service of this name that did nothing.
+/// Adds a service of this name that did no work.
 #[must_use]
 pub fn serve(mut record: Measured, service: &str) -> Measured {
     record.services.push(ServiceRecord {
@@ -119,8 +116,7 @@ pub fn serve(mut record: Measured, service: &str) -> Measured {
     record
 }
 
-/// The same study with its last block once more, so that six become the seven that the
-/// stop rule looks at first.
+/// Repeats the last block: six blocks become the seven that the stop rule looks at first.
 pub fn longer(mut record: Measured) -> Measured {
     let mut last = record.blocks.last().expect("a block").clone();
     last.index += 1;
@@ -128,7 +124,7 @@ pub fn longer(mut record: Measured) -> Measured {
     record
 }
 
-/// Settles a subject under the first load after so many blocks: later ones are without it.
+/// Settles a subject under the first load after `blocks` blocks; later blocks lack it.
 pub fn leave_after(record: &mut Measured, subject: &str, blocks: u32) {
     record.loads[0].settled.push(Settled {
         subject: Some(subject.to_owned()),
@@ -146,26 +142,26 @@ pub fn leave_after(record: &mut Measured, subject: &str, blocks: u32) {
     }
 }
 
-/// The same under a second load, `large`, that offers the same.
+/// [`pair`] with a second load, `large`, that equals the first.
 pub fn two_loads() -> Measured {
     let mut record = pair();
-    let mut more = record.loads[0].clone();
-    more.name = "large".to_owned();
-    record.loads.push(more);
+    let mut large = record.loads[0].clone();
+    large.name = "large".to_owned();
+    record.loads.push(large);
     for block in &mut record.blocks {
-        let mut more = block.loads[0].clone();
-        more.load = "large".to_owned();
-        block.loads.push(more);
+        let mut large = block.loads[0].clone();
+        large.load = "large".to_owned();
+        block.loads.push(large);
     }
     record
 }
 
 /// The server of [`run`].
 pub const URL: &str = "http://127.0.0.1:8080/small.bin";
-/// How long [`run`] took.
+/// The duration of [`run`].
 pub const RUN_NS: u64 = 10_000 * MS;
 
-/// 10 s of one server that was the limit and responded to everything.
+/// A run of 10 s against one server, which was the limit and responded to every request.
 pub fn run() -> Measured {
     let mut record = study(&[(URL, &[10_000])]);
     record.command = ["abx", "run", URL].map(str::to_owned).to_vec();
@@ -213,13 +209,13 @@ pub fn run() -> Measured {
     record
 }
 
-/// The times of one subject in the first block.
+/// The histograms of one subject in the first block.
 pub fn times<'a>(record: &'a mut Measured, subject: &str) -> &'a mut Histograms {
     let histograms = &mut record.blocks[0].loads[0].histograms;
     histograms.entry(subject.to_owned()).or_default()
 }
 
-/// So many requests that took so long.
+/// A histogram from pairs of a number of requests and their time in µs.
 pub fn histogram(counts: &[(u64, u64)]) -> Histogram {
     let mut histogram = Histogram::new();
     for (count, us) in counts {
@@ -255,8 +251,8 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
         sha256: Some("00".to_owned()),
         tls: None,
     };
-    let each = subjects.iter().map(|(name, _)| (*name).to_owned());
-    let responses = each.clone().map(|name| (name, vec![response.clone()]));
+    let names = subjects.iter().map(|(name, _)| (*name).to_owned());
+    let responses = names.clone().map(|name| (name, vec![response.clone()]));
     LoadRecord {
         name: name.to_owned(),
         settings: LoadSettings {
@@ -288,7 +284,7 @@ fn load(name: &str, subjects: &[(&str, &[u64])]) -> LoadRecord {
             shortened: false,
             rounds: ROUNDS as u32,
             warm_up_ns: 300 * MS,
-            subjects: each.map(|name| (name, pilot_subject.clone())).collect(),
+            subjects: names.map(|name| (name, pilot_subject.clone())).collect(),
         }),
     }
 }
@@ -305,7 +301,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
         failed_start: None,
         listener: None,
     };
-    let side = SubjectReadings {
+    let readings = SubjectReadings {
         warm_up: None,
         busiest_thread_ns: Some(98 * MS * ROUNDS as u64),
         listen_overflows: Some(0),
@@ -350,7 +346,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
             histograms: BTreeMap::new(),
             courses: BTreeMap::new(),
             ledgers: BTreeMap::new(),
-            sides: names().map(|name| (name, side.clone())).collect(),
+            sides: names().map(|name| (name, readings.clone())).collect(),
         }],
         faults: Vec::new(),
         missing_agents: Vec::new(),
@@ -359,7 +355,7 @@ fn block(index: usize, subjects: &[(&str, &[u64])]) -> BlockRecord {
     }
 }
 
-/// So many of a limit.
+/// `count` in use, of a limit.
 pub fn of_limit(count: u64, limit: u64) -> InUse {
     InUse {
         count,
@@ -388,7 +384,7 @@ fn slice(subject: &str, ok: u64) -> SliceRecord {
     slice
 }
 
-/// Gives a slice these outcomes, and the counts that follow from them.
+/// Sets the outcomes of a slice, and the counts that follow from them.
 pub fn response(slice: &mut SliceRecord, counts: &[(Outcome, u64)]) {
     slice.outcomes = outcomes(counts);
     slice.sent = slice.outcomes.sent();
@@ -397,13 +393,13 @@ pub fn response(slice: &mut SliceRecord, counts: &[(Outcome, u64)]) {
     slice.clocked = slice.ok;
 }
 
-/// Counters of outcomes with these values.
+/// The counters of these outcomes.
 pub fn outcomes(counts: &[(Outcome, u64)]) -> Outcomes {
-    let named = counts
+    let by_name: BTreeMap<&str, u64> = counts
         .iter()
-        .map(|(outcome, count)| (outcome.name(), *count));
-    let object: BTreeMap<&str, u64> = named.collect();
-    let json = serde_json::to_string(&object).expect("names and numbers are JSON");
+        .map(|(outcome, count)| (outcome.name(), *count))
+        .collect();
+    let json = serde_json::to_string(&by_name).expect("names and numbers are JSON");
     serde_json::from_str(&json).expect("the names are those of outcomes")
 }
 
@@ -419,12 +415,12 @@ pub fn all_slices(record: &mut Measured) -> impl Iterator<Item = &mut SliceRecor
     rounds(record).flat_map(|round| &mut round.slices)
 }
 
-/// Every round.
+/// Every round of every load and block.
 pub fn rounds(record: &mut Measured) -> impl Iterator<Item = &mut Round> {
     parts(record).flat_map(|part| &mut part.rounds)
 }
 
-/// What was read of one subject in each block.
+/// The readings of one subject for every load and block.
 pub fn sides<'a>(
     record: &'a mut Measured,
     subject: &'a str,
@@ -436,27 +432,27 @@ fn parts(record: &mut Measured) -> impl Iterator<Item = &mut BlockLoad> {
     record.blocks.iter_mut().flat_map(|block| &mut block.loads)
 }
 
-/// The response of one subject before the first load.
+/// The checked response of one subject before the first load.
 pub fn responded<'a>(record: &'a mut Measured, subject: &str) -> &'a mut ResponseRecord {
     let responses = record.loads[0].responses.get_mut(subject);
     &mut responses.expect("every subject has a response")[0]
 }
 
-/// What the pilot found for the first load.
+/// The pilot of the first load.
 pub fn pilot(record: &mut Measured) -> &mut PilotRecord {
     let pilot = &mut record.loads[0].pilot;
     pilot.as_mut().expect("every load has a pilot")
 }
 
-/// What the judge makes of it.
+/// The conclusions of a study.
 pub fn judged(study: Measured) -> Conclusions {
     judge(&study)
 }
 
-/// A comparison with what limits it.
+/// A comparison with the findings that limit it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compared {
-    pub one: Comparison,
+    pub comparison: Comparison,
     pub findings: Vec<Finding>,
 }
 
@@ -464,15 +460,15 @@ impl Deref for Compared {
     type Target = Comparison;
 
     fn deref(&self) -> &Comparison {
-        &self.one
+        &self.comparison
     }
 }
 
 impl Compared {
-    /// A comparison of this record.
+    /// A comparison with its findings in this record.
     pub fn of(record: &Conclusions, comparison: &Comparison) -> Compared {
         Compared {
-            one: comparison.clone(),
+            comparison: comparison.clone(),
             findings: comparison.limits(&record.validity).cloned().collect(),
         }
     }
@@ -490,20 +486,20 @@ pub fn compared(record: Measured) -> Compared {
     comparisons.remove(0)
 }
 
-/// What a study was made for.
+/// The primary comparisons of a study.
 pub fn primary(record: &Conclusions) -> Vec<Compared> {
-    let comparisons = record.primary();
-    comparisons
+    record
+        .primary()
         .map(|comparison| Compared::of(record, comparison))
         .collect()
 }
 
-/// Ids and levels of findings, in their order.
+/// The ids and levels of findings, in their order.
 pub fn ids(findings: &[Finding]) -> Vec<(FindingId, Level)> {
-    let each = findings
+    findings
         .iter()
-        .map(|finding| (finding.id.clone(), finding.level));
-    each.collect()
+        .map(|finding| (finding.id.clone(), finding.level))
+        .collect()
 }
 
 /// The first finding with this id.
@@ -511,7 +507,7 @@ pub fn find(findings: &[Finding], id: impl Borrow<FindingId>) -> Option<&Finding
     findings.iter().find(|finding| finding.id == *id.borrow())
 }
 
-/// Fails when they differ by more than a billionth.
+/// Fails if the values differ by more than a billionth.
 pub fn assert_close(result: f64, expected: f64) {
     assert!(
         (result - expected).abs() <= 1e-9 * expected.abs(),

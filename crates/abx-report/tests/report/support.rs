@@ -1,4 +1,4 @@
-//! Records with fixed figures, to be changed by each test where it matters.
+//! Records with fixed figures. Each test changes the part that it checks.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use abx_verdict::{
     Validity, Verdict, new_finding,
 };
 
-/// The page of a record whose place is not known.
+/// The page of a record without a known place.
 pub fn study_html(record: &StudyRecord, results: &[ExpectationResult]) -> String {
     abx_report::study_html(record, results, RecordPlace::default())
 }
 
-/// lighttpd beside nginx, 1.12 times as fast in 6 blocks.
+/// lighttpd compared with nginx, 1.12 times as fast in 6 blocks.
 pub fn study() -> StudyRecord {
     let measured = Measured {
         abx_version: "0.1.0".to_owned(),
@@ -166,8 +166,9 @@ pub fn load(name: &str, connections: u32) -> LoadRecord {
     }
 }
 
-/// A comparison with nginx under `c100`; ratio, low and high.
-pub fn comparison(subject: &str, ratio: Option<[f64; 3]>, verdict: Verdict) -> Comparison {
+/// A comparison with nginx under `c100`, with this ratio, lower and upper bound.
+pub fn comparison(subject: &str, bounds: Option<[f64; 3]>, verdict: Verdict) -> Comparison {
+    let ratio = bounds.map(|[ratio, _, _]| ratio);
     Comparison {
         metric: Metric::Throughput,
         step: None,
@@ -175,12 +176,12 @@ pub fn comparison(subject: &str, ratio: Option<[f64; 3]>, verdict: Verdict) -> C
         load: "c100".to_owned(),
         subject: subject.to_owned(),
         baseline: "nginx".to_owned(),
-        ratio: ratio.map(|[ratio, _, _]| ratio),
-        low: ratio.map(|[_, low, _]| low),
-        high: ratio.map(|[_, _, high]| high),
+        ratio,
+        low: bounds.map(|[_, low, _]| low),
+        high: bounds.map(|[_, _, high]| high),
         confidence: 0.95,
         blocks: 6,
-        per_block: vec![ratio.map(|[ratio, _, _]| ratio); 6],
+        per_block: vec![ratio; 6],
         together: 1,
         p_adjusted: ratio.map(|_| 0.001),
         verdict,
@@ -211,14 +212,14 @@ pub fn times(median: u64) -> Times {
     }
 }
 
-/// Phases of these means in µs; one that took no time is one that none had.
-pub fn phases(means: [f64; 4]) -> PhaseTimes {
-    let [waiting, connect, first_byte, body] = means.map(|mean_us| {
-        let known = Some(mean_us as u64).filter(|mean_us| *mean_us > 0);
+/// Phases with these means in µs. A phase with a mean of 0 did not occur.
+pub fn phases(means_us: [f64; 4]) -> PhaseTimes {
+    let [waiting, connect, first_byte, body] = means_us.map(|mean_us| {
+        let p50_us = Some(mean_us as u64).filter(|us| *us > 0);
         PhaseTime {
             mean_us,
-            p50_us: known,
-            p99_us: known.map(|mean_us| mean_us * 3),
+            p50_us,
+            p99_us: p50_us.map(|us| us * 3),
         }
     });
     PhaseTimes {
@@ -292,7 +293,7 @@ pub fn finding(level: Level) -> Finding {
     }
 }
 
-/// 10 s of a server that responds to everything.
+/// A run of 10 s against a server that responds to every request.
 pub fn run() -> StudyRecord {
     let mut record = StudyRecord::judged(abx_fixtures::run());
     let measured = &mut record.measured;
@@ -348,13 +349,13 @@ pub fn figures(run: &mut StudyRecord) -> &mut Summary {
     &mut run.conclusions.summaries[0]
 }
 
-/// The life of a run's server.
+/// The record of a run's server process.
 pub fn life(run: &mut StudyRecord) -> &mut BlockSubject {
     let mut lives = run.measured.blocks[0].subjects.values_mut();
     lives.next().expect("a run has a server")
 }
 
-/// The same at 20,000/s for 10 s, all of which was sent in time.
+/// [`run`] at 20,000 requests/s, all of which were sent on time.
 pub fn open_run() -> StudyRecord {
     let mut record = run();
     record.measured.loads[0].settings.arrivals = ArrivalSettings {
@@ -381,7 +382,7 @@ pub fn open_run() -> StudyRecord {
     record
 }
 
-/// The same on a server that gives 15,200 responses in each second.
+/// [`open_run`] against a server that gives only 15,200 responses per second.
 pub fn overloaded_run() -> StudyRecord {
     let mut record = open_run();
     slice(&mut record).generator_cpu_ns = 1_658_320_000;

@@ -1,4 +1,4 @@
-//! Searches for a commit, ended in each way.
+//! Searches for a commit with each conclusion.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use insta::assert_snapshot;
 
 /// The fifth commit is 5 % slower; the third does not build.
 pub fn record() -> BisectRecord {
-    let commit = |place: usize| CommitRecord {
-        commit: format!("{place}8f3a1c2d04b7e90a15f6c3d2b1a09f8e7d6c5b{place}4"),
-        author_date: format!("2026-11-2{place}T03:12:21+01:00"),
-        subject_line: format!("Change number {place} of the parser, which is described here"),
-        parents: place.checked_sub(1).into_iter().collect(),
+    let commit = |position: usize| CommitRecord {
+        commit: format!("{position}8f3a1c2d04b7e90a15f6c3d2b1a09f8e7d6c5b{position}4"),
+        author_date: format!("2026-11-2{position}T03:12:21+01:00"),
+        subject_line: format!("Change number {position} of the parser, which is described here"),
+        parents: position.checked_sub(1).into_iter().collect(),
     };
     let trial = |position, outcome, center| TrialRecord {
         position,
@@ -57,10 +57,10 @@ fn words(command: &str) -> Vec<String> {
     shell_words::split(command).expect("quotes that close")
 }
 
-/// Eight blocks with this mean.
+/// Eight blocks whose log ratios have this mean.
 fn around(center: f64) -> BlockRatios {
-    let apart = [-0.01, -0.005, 0.005, 0.01].repeat(2);
-    let logs: Vec<f64> = apart.iter().map(|apart| center + apart).collect();
+    let offsets = [-0.01, -0.005, 0.005, 0.01].repeat(2);
+    let logs: Vec<f64> = offsets.iter().map(|offset| center + offset).collect();
     BlockRatios::of_logs(&logs)
 }
 
@@ -78,8 +78,8 @@ fn confirmation(center: f64) -> Option<Confirmation> {
 }
 
 #[test]
-fn a_commit_that_was_found() {
-    // Method: a skipped commit among those that were tried.
+fn a_found_commit() {
+    // Method: a search that found a commit and skipped another one.
     let mut record = record();
     record.trials.push(TrialRecord {
         position: 3,
@@ -95,12 +95,12 @@ fn a_commit_that_was_found() {
 }
 
 #[test]
-fn every_other_end() {
-    // Method: each conclusion in the text of the same search, its first paragraph.
+fn every_other_conclusion() {
+    // Method: the first paragraph of one search with each other conclusion.
     let mut record = record();
     record.confirmation = confirmation(-0.004);
     let position = 5;
-    let ends = [
+    let conclusions = [
         None,
         Some(BisectConclusion::NothingToFind),
         Some(BisectConclusion::NotConfirmed { position }),
@@ -110,11 +110,11 @@ fn every_other_end() {
             suspects: vec![4, 5],
         }),
     ];
-    let texts = ends.map(|conclusion| {
+    let texts = conclusions.map(|conclusion| {
         record.conclusion = conclusion;
         let text = bisect_text(&record, None, &Style::plain());
-        let first = text.split("\n\n").next();
-        first.unwrap_or_default().to_owned()
+        let paragraph = text.split("\n\n").next();
+        paragraph.unwrap_or_default().to_owned()
     });
     assert_snapshot!(texts.join("\n\n"));
 }
@@ -144,14 +144,15 @@ fn the_effect_of_a_change_is_worded_by_its_metric() {
 }
 
 #[test]
-fn a_step_says_what_is_left() {
-    // Method: after the ends alone, after a commit that was decided, and after a skipped one.
+fn a_progress_line_counts_remaining_commits() {
+    // Method: the line after both ends, after a decided commit, after a skipped one, and after the
+    // last one.
     let mut record = record();
     let trials = std::mem::take(&mut record.trials);
-    let each = Some(Duration::from_secs(20));
+    let step_time = Some(Duration::from_secs(20));
     let first = bisect_line(&record, None);
     record.trials.push(trials[0].clone());
-    let second = bisect_line(&record, each);
+    let second = bisect_line(&record, step_time);
     record.trials.push(TrialRecord {
         position: 6,
         outcome: TrialOutcome::Skipped,
@@ -159,7 +160,7 @@ fn a_step_says_what_is_left() {
         ratios: BlockRatios::default(),
         record: None,
     });
-    let third = bisect_line(&record, each);
-    let over = bisect_line(&self::record(), each);
-    assert_snapshot!([first, second, third, over].join("\n"));
+    let third = bisect_line(&record, step_time);
+    let last = bisect_line(&self::record(), step_time);
+    assert_snapshot!([first, second, third, last].join("\n"));
 }

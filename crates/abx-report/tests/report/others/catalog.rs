@@ -1,4 +1,4 @@
-//! What came of looking at the subjects of the catalog.
+//! The results of checks of the catalog's subjects.
 
 use abx_evidence::OutputKind;
 use abx_report::{Style, check_text};
@@ -43,15 +43,15 @@ fn record() -> CheckRecord {
 
 #[test]
 fn a_check_of_subjects() {
-    // Method: a subject of each status; the output of a program cannot colour the terminal.
+    // Method: a subject of each status. The output of a program must not colour the terminal.
     let text = check_text(&record(), &Style::plain());
     assert!(!text.contains('\u{1b}'), "{text}");
     assert_snapshot!(text);
 }
 
 #[test]
-fn a_check_that_was_stopped() {
-    // Method: interrupted before the first check.
+fn a_stopped_check() {
+    // Method: a check of the catalog that was interrupted before its first subject.
     let mut record = record();
     record.subjects.clear();
     record.interrupted = true;

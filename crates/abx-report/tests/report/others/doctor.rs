@@ -1,5 +1,4 @@
-//! What a machine can measure, from records with fixed figures. The checks are
-//! those that are concluded from them.
+//! Reports about machines, from records with fixed readings and the checks that follow from them.
 
 use abx_evidence::OutputKind;
 use abx_report::{Style, doctor_text};
@@ -10,7 +9,7 @@ use abx_verdict::doctor::{
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
-/// A machine of its own with four cores, on which nothing else runs.
+/// A physical machine with four cores and no other programs.
 fn good() -> DoctorRecord {
     let readings = Readings {
         cpu_model: Some("A CPU @ 3.00GHz".to_owned()),
@@ -84,7 +83,7 @@ fn good() -> DoctorRecord {
     record
 }
 
-/// What root may sample, and other users under the same settings.
+/// Sampling with this reach and its limit.
 fn sampling(reach: SamplingReach, limit: Option<&str>) -> Sampling {
     Sampling {
         reach,
@@ -144,19 +143,19 @@ fn poor() -> DoctorRecord {
 
 #[test]
 fn a_good_machine() {
-    // Method: nothing to change except programs that the user starts.
+    // Method: a machine without a weakness.
     assert_snapshot!(doctor_text(&good(), &Style::plain()));
 }
 
 #[test]
 fn a_poor_machine() {
-    // Method: a weakness of nearly every kind.
+    // Method: a machine with a weakness of nearly every kind.
     assert_snapshot!(doctor_text(&poor(), &Style::plain()));
 }
 
 #[test]
 fn a_poor_machine_in_ascii() {
-    // Method: the poor machine without letters beyond ASCII.
+    // Method: the poor machine in ASCII.
     let style = Style {
         unicode: false,
         ..Style::plain()
@@ -167,8 +166,8 @@ fn a_poor_machine_in_ascii() {
 }
 
 #[test]
-fn stopped_before_anything_was_measured() {
-    // Method: an interruption at once; no figure is made up.
+fn stopped_before_any_measurement() {
+    // Method: an immediate interruption. The report invents no figure.
     let mut record = good();
     record.interrupted = true;
     record.noise = None;
@@ -180,8 +179,8 @@ fn stopped_before_anything_was_measured() {
 }
 
 #[test]
-fn a_status_is_a_word_whatever_its_colour() {
-    // Method: the coloured text, compared without its colours.
+fn colours_only_repeat_statuses() {
+    // Method: the coloured text without its colours, compared with the plain text.
     let style = Style {
         color: true,
         ..Style::plain()
@@ -203,14 +202,14 @@ fn a_status_is_a_word_whatever_its_colour() {
 
 proptest! {
     #[test]
-    fn a_doctor_fits(
+    fn a_doctor_report_fits(
         unicode in any::<bool>(),
         width in 60_usize..200,
         words in any::<[String; 3]>(),
         numbers in prop::collection::vec(any::<f64>(), 5),
         counts in any::<[u64; 4]>(),
     ) {
-        // Method: any words and figures, in both letter sets and many widths.
+        // Method: any words and figures, in Unicode and ASCII and many widths.
         let mut record = poor();
         let [kernel, source, refusal] = words;
         record.refusal = Some(refusal);

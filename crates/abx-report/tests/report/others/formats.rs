@@ -1,5 +1,5 @@
-//! Formats for other programs. The texts are files under `snapshots/`; that
-//! foreign programs read them is tested in `crates/abx/tests/output/formats.rs`.
+//! Formats for other programs. The texts are files under `snapshots/`;
+//! `crates/abx/tests/output/formats.rs` tests that foreign programs read them.
 
 use abx_evidence::record::{Histograms, Round, SliceRecord};
 use abx_evidence::{Figure, FindingId, Histogram, Level, Outcomes, SliceTally};
@@ -16,8 +16,7 @@ use serde_json::Value;
 
 use crate::support::{comparison, finding, overloaded_run, run, set_blocks, study, subject};
 
-/// The usual study with one of each standing: it holds, fails, is unsettled,
-/// and was never compared.
+/// Results of each kind: expectations that pass, fail, are undecided, and were not compared.
 fn expected(record: &StudyRecord) -> Vec<ExpectationResult> {
     let known = KnownNames {
         subjects: record
@@ -45,8 +44,8 @@ fn expected(record: &StudyRecord) -> Vec<ExpectationResult> {
     expectation_results(record, &expectations)
 }
 
-/// A record with an invalid comparison, and words that mean something to every
-/// format in all that a subject or a person may have written.
+/// A record with an invalid comparison, and text that every format interprets in all places that
+/// a subject or a person may fill.
 fn hostile() -> StudyRecord {
     const WORDS: &str = "a|b `c` <img src=x> \"d\" & 'e', *f* @team [g](h)\n\u{1b}[31m]]> \\";
     let mut record = study();
@@ -65,30 +64,31 @@ fn hostile() -> StudyRecord {
     record
 }
 
-/// The usual study with two blocks in which each slice has figures of its own.
+/// The usual study with two blocks in which all slices differ.
 fn measured() -> StudyRecord {
     let mut record = study();
     set_blocks(&mut record, 2);
-    for (number, block) in record.measured.blocks.iter_mut().enumerate() {
+    for (block_index, block) in record.measured.blocks.iter_mut().enumerate() {
         let part = &mut block.loads[0];
-        for (place, name) in ["nginx", "lighttpd"].into_iter().enumerate() {
+        for (index, name) in ["nginx", "lighttpd"].into_iter().enumerate() {
             let mut slice = SliceRecord::of(name, &SliceTally::default());
             slice.wall_ns = 100_000_000;
-            slice.ok = 1_000 + 10 * number as u64 + place as u64;
+            slice.ok = 1_000 + 10 * block_index as u64 + index as u64;
             slice.clocked = slice.ok;
-            slice.server_cpu_ns = (place == 0).then_some(7);
+            slice.server_cpu_ns = (index == 0).then_some(7);
             slice.outcomes = outcomes(slice.ok);
             let round = Round {
                 disturbed: Vec::new(),
                 slices: vec![slice],
             };
             part.rounds.push(round);
-            let mut times = Histogram::new();
-            for time_ms in 1..=slice_times(number, place) {
-                times.record_ns(time_ms * 1_000_000);
+            let mut response = Histogram::new();
+            let longest_ms = 100 * (1 + block_index as u64) + index as u64;
+            for time_ms in 1..=longest_ms {
+                response.record_ns(time_ms * 1_000_000);
             }
             let histograms = Histograms {
-                response: times,
+                response,
                 ..Histograms::default()
             };
             part.histograms.insert(name.to_owned(), histograms);
@@ -97,25 +97,16 @@ fn measured() -> StudyRecord {
     record
 }
 
-fn slice_times(block: usize, place: usize) -> u64 {
-    100 * (1 + block as u64) + place as u64
-}
-
 fn outcomes(ok: u64) -> Outcomes {
     crate::support::outcomes(&format!(r#"{{"ok":{ok},"reset":2}}"#))
 }
 
 #[test]
 fn expectations_are_reported_in_sentences() {
-    // Method: an expectation of each standing, and one about an invalid comparison.
+    // Method: expectations with each kind of result, and one about an invalid comparison.
     let record = study();
-    let text = |record: &StudyRecord, expectation_results: &[ExpectationResult]| {
-        expectations_text(
-            record,
-            expectation_results,
-            ReportExtent::Brief,
-            &Style::plain(),
-        )
+    let text = |record: &StudyRecord, results: &[ExpectationResult]| {
+        expectations_text(record, results, ReportExtent::Brief, &Style::plain())
     };
     assert_snapshot!(text(&record, &expected(&record)));
     let record = hostile();
@@ -132,7 +123,7 @@ fn expectations_are_reported_in_sentences() {
 
 #[test]
 fn markdown() {
-    // Method: a clear difference with a note and expectations.
+    // Method: a certain difference with a note and expectations.
     let mut record = study();
     record.conclusions.validity = Validity::of(vec![finding(Level::Note)]);
     assert_snapshot!(study_markdown(&record, &expected(&record)));
@@ -140,8 +131,8 @@ fn markdown() {
 
 #[test]
 fn markdown_has_each_verdict_in_one_table() {
-    // Method: one comparison, as many as have a list and as many as have a matrix, all with the
-    // same remark. A sentence stands above one comparison alone, unless a check does.
+    // Method: one comparison, enough for a list and enough for a matrix, all with the same remark.
+    // Only one comparison has a sentence above it, unless a check is there.
     for (count, cell) in [
         (1, "| ▲ faster, fragile |"),
         (3, "| ▲ faster, fragile |"),
@@ -154,11 +145,11 @@ fn markdown_has_each_verdict_in_one_table() {
             .measured
             .subjects
             .extend(names.iter().map(|name| subject(name)));
-        let compared = names.iter().map(|name| Comparison {
+        let comparisons = names.iter().map(|name| Comparison {
             fragile: true,
             ..comparison(name, Some([1.12, 1.08, 1.16]), Verdict::Faster)
         });
-        record.conclusions.comparisons = compared.collect();
+        record.conclusions.comparisons = comparisons.collect();
         let text = study_markdown(&record, &[]);
         assert_eq!(text.matches(cell).count(), count, "{text}");
         let sentences = text.matches(" serves 1.12×").count();
@@ -173,7 +164,7 @@ fn markdown_has_each_verdict_in_one_table() {
 
 #[test]
 fn a_command_that_has_its_seed_gets_no_second_one() {
-    // Method: no seed, a seed as a word of its own, and one after an equals sign.
+    // Method: no seed, a seed as a separate word, and one after an equals sign.
     let mut record = study();
     for words in [
         "abx compare",
@@ -190,14 +181,14 @@ fn a_command_that_has_its_seed_gets_no_second_one() {
 
 #[test]
 fn markdown_of_hostile_words() {
-    // Method: except for the block of code: no tag, no mention, no control; in
-    // tables no bar except those that end a cell.
+    // Method: outside the block of code there is no tag, no mention and no control letter. Tables
+    // have only the bars that end a cell.
     let text = study_markdown(&hostile(), &[]);
     let (before, rest) = text.split_once("````text\n").expect("a longer fence");
     let (_, after) = rest.split_once("\n````\n").expect("its end");
-    for shown in [before, after] {
-        assert!(!shown.contains("<img"), "{text}");
-        assert!(!shown.contains("@team"), "{text}");
+    for part in [before, after] {
+        assert!(!part.contains("<img"), "{text}");
+        assert!(!part.contains("@team"), "{text}");
     }
     assert!(!text.contains('\u{1b}'), "{text}");
     for line in text.lines().filter(|line| line.starts_with('|')) {
@@ -209,14 +200,14 @@ fn markdown_of_hostile_words() {
 
 #[test]
 fn markdown_of_a_run() {
-    // Method: a run whose times are bounds, with the finding that reports it.
+    // Method: a run whose times are bounds, with the finding about them.
     assert_snapshot!(study_markdown(&overloaded_run(), &[]));
 }
 
 #[test]
 fn csv_of_slices() {
-    // Method: two blocks; each row has as many fields as the header. In one slice another
-    // number of responses is within the connections' time.
+    // Method: two blocks. Each row has as many fields as the header. In one slice, `clocked` is
+    // not `ok`.
     let mut record = measured();
     let round = &mut record.measured.blocks[0].loads[0].rounds[0];
     round.slices[0].clocked = 998;
@@ -234,7 +225,7 @@ fn csv_of_slices() {
 
 #[test]
 fn csv_of_comparisons() {
-    // Method: a comparison without figures too, whose fields stay empty.
+    // Method: a comparison with figures, and one without, whose fields are empty.
     let mut record = study();
     let mut hostile = hostile().conclusions;
     record.conclusions.validity = hostile.validity;
@@ -245,7 +236,7 @@ fn csv_of_comparisons() {
 
 #[test]
 fn junit() {
-    // Method: an expectation of each standing, and a clear comparison.
+    // Method: expectations with each kind of result, and a certain comparison.
     let record = study();
     assert_snapshot!(study_junit(&record, &expected(&record)));
 }
@@ -263,7 +254,7 @@ fn junit_of_an_invalid_comparison() {
 
 #[test]
 fn openmetrics() {
-    // Method: a study with a finding and expectations, times that are bounds.
+    // Method: a study with a finding, expectations, and times that are bounds.
     let mut record = study();
     record.conclusions.validity = Validity::of(vec![finding(Level::Note)]);
     record.conclusions.summaries[0].response_time_us.at_least = vec![Figure::Max];
@@ -277,16 +268,14 @@ fn openmetrics_of_a_run() {
 }
 
 #[test]
-fn otlp_says_what_openmetrics_says() {
-    // Method: as many points in both, each with the same number, and times in ns
-    // as strings.
+fn otlp_has_the_points_of_openmetrics() {
+    // Method: both have the same points with the same numbers; OTLP has times in ns as strings.
     let record = study();
-    let expectation_results = expected(&record);
-    let body: Value =
-        serde_json::from_str(&study_otlp(&record, &expectation_results)).expect("JSON");
+    let results = expected(&record);
+    let body: Value = serde_json::from_str(&study_otlp(&record, &results)).expect("JSON");
     let scope = &body["resourceMetrics"][0]["scopeMetrics"][0];
     let metrics = scope["metrics"].as_array().expect("a list");
-    let mut sent = Vec::new();
+    let mut otlp_values = Vec::new();
     for metric in metrics {
         let data = if metric["sum"].is_object() {
             &metric["sum"]
@@ -296,18 +285,20 @@ fn otlp_says_what_openmetrics_says() {
         for point in data["dataPoints"].as_array().expect("a list") {
             assert_eq!(point["startTimeUnixNano"], "1750000000000000000");
             assert_eq!(point["timeUnixNano"], "1750000038200000000");
-            let count = point["asInt"].as_str().map(str::to_owned);
-            sent.push(count.unwrap_or_else(|| point["asDouble"].to_string()));
+            let value = match point["asInt"].as_str() {
+                Some(count) => count.parse::<f64>().ok(),
+                None => point["asDouble"].as_f64(),
+            };
+            otlp_values.extend(value);
         }
     }
-    let text = study_openmetrics(&record, &expectation_results);
+    let text = study_openmetrics(&record, &results);
     let lines = text.lines().filter(|line| !line.starts_with('#'));
-    let shown: Vec<f64> = lines
+    let values: Vec<f64> = lines
         .filter_map(|line| line.rsplit(' ').next()?.parse().ok())
         .collect();
-    let sent: Vec<f64> = sent.iter().filter_map(|text| text.parse().ok()).collect();
-    assert_eq!(sent, shown);
-    assert!(shown.len() > 30);
+    assert_eq!(otlp_values, values);
+    assert!(values.len() > 30);
     let requests = metrics
         .iter()
         .find(|metric| metric["name"] == "abx.requests");
@@ -316,8 +307,9 @@ fn otlp_says_what_openmetrics_says() {
 }
 
 #[test]
-fn percentiles_are_those_of_all_blocks() {
-    // Method: 100 and 200 times of 1, 2, ... ms: half are at most 76 ms.
+fn percentiles_merge_all_blocks() {
+    // Method: times of 1 to 100 ms in one block and of 1 to 200 ms in the other. Half of them are
+    // at most 75 ms.
     let percentiles = study_hgrm(&measured());
     let names: Vec<[&str; 2]> = percentiles
         .iter()

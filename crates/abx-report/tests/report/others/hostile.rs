@@ -1,5 +1,4 @@
-//! Records of strangers: every text that a record may hold is hostile, and every form of a report
-//! shows it as text.
+//! Records from strangers: every text of a record is hostile, and every report shows it as text.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,11 +12,11 @@ use serde_json::Value;
 
 use crate::support::run;
 
-/// What means something to a terminal, a spreadsheet, a browser, or a reader of another format.
+/// Text that a terminal, a spreadsheet, a browser or a reader of another format interprets.
 const HOSTILE: &str = "=cmd|' /C calc'!A1\u{1b}[2J\u{9b}31m\u{7}\r\n@team `c` | <img src=x \
     onerror=alert(1)> \"q\" 'p' ]]> --> *b* [l](javascript:alert(1)) \u{202e}txt\u{200b};1 \\ \n\
     # EOF\nup 1\n";
-/// The letters of a text without end.
+/// The letters that make a text very long.
 const LETTERS: usize = 9_000;
 /// The longest text that reports show.
 const SHOWN_LETTERS_MAX: usize = 8_000;
@@ -28,56 +27,56 @@ fn hostile(text: &str) -> String {
     format!("{HOSTILE}{text}")
 }
 
-/// The same tree in which hostile texts have no end.
-fn endless(value: Value) -> Value {
-    let long = |mut text: String| {
+/// The tree with very long hostile texts.
+fn lengthened(value: Value) -> Value {
+    let lengthen = |mut text: String| {
         if text.starts_with(HOSTILE) {
             text.push_str(&"x".repeat(LETTERS));
         }
         text
     };
     match value {
-        Value::String(text) => Value::String(long(text)),
-        Value::Array(values) => values.into_iter().map(endless).collect(),
+        Value::String(text) => Value::String(lengthen(text)),
+        Value::Array(values) => values.into_iter().map(lengthened).collect(),
         Value::Object(values) => values
             .into_iter()
-            .map(|(key, value)| (long(key), endless(value)))
+            .map(|(key, value)| (lengthen(key), lengthened(value)))
             .collect(),
         other => other,
     }
 }
 
-/// The texts of a tree, without its keys.
-fn texts(value: &Value, into: &mut BTreeSet<String>) {
+/// Collects the texts of a tree, without its keys.
+fn collect_texts(value: &Value, texts: &mut BTreeSet<String>) {
     match value {
-        Value::String(text) => drop(into.insert(text.clone())),
-        Value::Array(values) => values.iter().for_each(|value| texts(value, into)),
-        Value::Object(values) => values.values().for_each(|value| texts(value, into)),
+        Value::String(text) => drop(texts.insert(text.clone())),
+        Value::Array(values) => values.iter().for_each(|item| collect_texts(item, texts)),
+        Value::Object(values) => values.values().for_each(|item| collect_texts(item, texts)),
         _ => {}
     }
 }
 
-/// A tree with a hostile text in place of each of these, even if it is a key.
+/// The tree with a hostile text in place of each occurrence of `text`, even in keys.
 fn tainted(value: &Value, text: &str) -> Value {
-    let name = |name: &String| {
-        if name == text {
+    let taint = |original: &String| {
+        if original == text {
             hostile(text)
         } else {
-            name.clone()
+            original.clone()
         }
     };
     match value {
-        Value::String(value) => Value::String(name(value)),
+        Value::String(value) => Value::String(taint(value)),
         Value::Array(values) => values.iter().map(|value| tainted(value, text)).collect(),
         Value::Object(values) => values
             .iter()
-            .map(|(key, value)| (name(key), tainted(value, text)))
+            .map(|(key, value)| (taint(key), tainted(value, text)))
             .collect(),
         other => other.clone(),
     }
 }
 
-/// A record with every text tainted without which it is still a record, and how many they are.
+/// The record with every text tainted that a record may hold, and the number of these texts.
 fn tainted_record(json: &[u8]) -> (StudyRecord, usize) {
     let mut record: Value = serde_json::from_slice(json).expect("a record");
     for concluded in ["comparisons", "conclusions", "validity"] {
@@ -86,17 +85,17 @@ fn tainted_record(json: &[u8]) -> (StudyRecord, usize) {
     if let Some(Value::Array(blocks)) = record.get_mut("blocks") {
         blocks.truncate(2);
     }
-    let mut every_text = BTreeSet::new();
-    texts(&record, &mut every_text);
+    let mut texts = BTreeSet::new();
+    collect_texts(&record, &mut texts);
     let mut count = 0;
-    for text in every_text {
-        let next = tainted(&record, &text);
-        if serde_json::from_value::<Measured>(next.clone()).is_ok() {
-            record = next;
+    for text in texts {
+        let candidate = tainted(&record, &text);
+        if serde_json::from_value::<Measured>(candidate.clone()).is_ok() {
+            record = candidate;
             count += 1;
         }
     }
-    let record = serde_json::from_value(endless(record)).expect("it was a record each time");
+    let record = serde_json::from_value(lengthened(record)).expect("still a record");
     (record, count)
 }
 
@@ -108,7 +107,7 @@ fn fields(csv: &str) -> Vec<String> {
         match letter {
             '"' => is_quoted = !is_quoted,
             ',' | '\n' if !is_quoted => fields.push(String::new()),
-            letter => fields.last_mut().expect("one at least").push(letter),
+            letter => fields.last_mut().expect("a field").push(letter),
         }
     }
     fields
@@ -154,20 +153,20 @@ fn without_code(markdown: &str) -> String {
     rest
 }
 
-/// What is wrong with a text of this format; empty if it is inert.
-fn wrong(flag: &str, text: &str) -> Vec<String> {
-    let mut wrong = Vec::new();
-    // JSON is what was recorded, with its own escapes.
+/// The dangers in a text of this format; none if the text is inert.
+fn dangers(flag: &str, text: &str) -> Vec<String> {
+    let mut dangers = Vec::new();
+    // JSON has the recorded texts, with escapes of its own.
     let is_data = ["--json", "--otlp"].contains(&flag);
-    let steers = |letter: char| {
+    let is_interpreted = |letter: char| {
         let is_hidden = matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}');
         let is_control = letter.is_control() && (letter < ' ' || !is_data);
         letter != '\n' && (is_control || is_hidden && !is_data)
     };
-    if let Some(place) = text.find(steers) {
+    if let Some(place) = text.find(is_interpreted) {
         let before = text[..place].chars().rev().take(60).collect::<Vec<_>>();
         let before: String = before.into_iter().rev().collect();
-        wrong.push(format!(
+        dangers.push(format!(
             "{:?} after {before:?}",
             text[place..].chars().next()
         ));
@@ -175,10 +174,10 @@ fn wrong(flag: &str, text: &str) -> Vec<String> {
     let runs = text.split(|letter| letter != 'x').map(str::len);
     let longest = runs.max().unwrap_or_default();
     if flag != "--json" && longest > SHOWN_LETTERS_MAX {
-        wrong.push(format!("{longest} letters"));
+        dangers.push(format!("{longest} letters"));
     }
     if flag != "--json" && text.len() > BYTES_MAX {
-        wrong.push(format!("{} bytes", text.len()));
+        dangers.push(format!("{} bytes", text.len()));
     }
     let forbidden: &[&str] = match flag {
         "--html" | "--svg" | "--junit" => &["<img", "=\"javascript:", "]]>"],
@@ -189,30 +188,30 @@ fn wrong(flag: &str, text: &str) -> Vec<String> {
         "--markdown" => without_code(text),
         _ => text.to_owned(),
     };
-    let seen = forbidden.iter().filter(|part| plain.contains(**part));
-    wrong.extend(seen.map(|part| (*part).to_owned()));
+    let present = forbidden.iter().filter(|part| plain.contains(**part));
+    dangers.extend(present.map(|part| (*part).to_owned()));
     if flag.starts_with("--csv") {
         let is_formula = |field: &String| {
             field.starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err()
         };
-        wrong.extend(fields(text).into_iter().find(is_formula));
+        dangers.extend(fields(text).into_iter().find(is_formula));
     }
     if flag == "--prometheus" {
         let is_ours = |line: &&str| {
-            let begins = ["abx_", "# TYPE abx_", "# UNIT abx_", "# HELP abx_"];
-            begins.iter().any(|begin| line.starts_with(begin))
+            let prefixes = ["abx_", "# TYPE abx_", "# UNIT abx_", "# HELP abx_"];
+            prefixes.iter().any(|prefix| line.starts_with(prefix))
         };
         let lines = text.strip_suffix("# EOF\n").unwrap_or_default().lines();
-        wrong.extend(lines.filter(|line| !is_ours(line)).map(str::to_owned));
+        dangers.extend(lines.filter(|line| !is_ours(line)).map(str::to_owned));
     }
-    wrong
+    dangers
 }
 
 #[test]
 fn every_text_of_a_record_is_inert_in_every_report() {
-    // Method: records of a run, of comparisons, of faults with services, and of sampled CPUs. Each
-    // text in them is replaced by what steers terminals, ends elements, calls people, begins
-    // formulas and has no end, unless that makes it no record.
+    // Method: records of a run, of comparisons, of faults with services, and of sampled CPUs. The
+    // replacement of each text controls terminals, closes elements, mentions people, begins
+    // formulas and is very long. Texts that a valid record requires keep their value.
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let golden = here.join("../abx/tests/golden/records/study-many-metrics.json");
     let plain = [
@@ -230,12 +229,12 @@ fn every_text_of_a_record_is_inert_in_every_report() {
     for json in plain.into_iter().chain(packed) {
         let (record, count) = tainted_record(&json);
         assert!(count >= 10, "{count} texts");
-        let expectations = Expectation::not_slower(0.03).expect("a share");
-        let results = expectation_results(&record, &[expectations]);
+        let not_slower = Expectation::not_slower(0.03).expect("a share");
+        let results = expectation_results(&record, &[not_slower]);
         for exporter in &EXPORTERS {
             for exported in (exporter.texts)(&record, &results, RecordPlace::default()) {
-                let wrong = wrong(exporter.flag, &exported.text);
-                assert!(wrong.is_empty(), "{}: {wrong:#?}", exporter.flag);
+                let dangers = dangers(exporter.flag, &exported.text);
+                assert!(dangers.is_empty(), "{}: {dangers:#?}", exporter.flag);
             }
         }
         for extent in [
@@ -243,8 +242,8 @@ fn every_text_of_a_record_is_inert_in_every_report() {
             ReportExtent::Explained,
             ReportExtent::Full,
         ] {
-            let wrong = wrong("text", &study_text(&record, extent, &Style::plain()));
-            assert!(wrong.is_empty(), "{extent:?}: {wrong:#?}");
+            let dangers = dangers("text", &study_text(&record, extent, &Style::plain()));
+            assert!(dangers.is_empty(), "{extent:?}: {dangers:#?}");
         }
     }
 }

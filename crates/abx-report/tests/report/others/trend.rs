@@ -6,7 +6,7 @@ use abx_verdict::trend::{Trend, TrendChange, TrendMachine, TrendPoint, TrendSeri
 use abx_verdict::{Bounds, Metric, Verdict};
 use insta::assert_snapshot;
 
-/// A series of this metric on a machine of this name, with a step after the twelfth record.
+/// A series of this metric on a machine with this CPU. The level changes after the twelfth record.
 fn series(subject: &str, metric: Metric, cpu_model: &str, levels: [f64; 2]) -> TrendSeries {
     let point = |number: u64| TrendPoint {
         record: format!("{number:02}aa00"),
@@ -51,8 +51,8 @@ fn trend(series: Vec<TrendSeries>) -> Trend {
     }
 }
 
-/// Two servers of which one became slower, the memory of one on another machine, and a series
-/// that is too short.
+/// The throughput of two servers, one of which became slower; the memory of one on another machine;
+/// and a series that is too short.
 pub fn mixed() -> Trend {
     let slower = TrendSeries {
         changes: vec![change(0.95, Verdict::Slower)],
@@ -73,14 +73,14 @@ pub fn mixed() -> Trend {
 
 #[test]
 fn a_trend_of_several_series() {
-    // Method: changes for the worse in a speed and in a cost, no change, two machines, a short
-    // series, and records that are left out.
+    // Method: a lower throughput, a higher cost, no change, two machines, a short series, and
+    // records that the trend leaves out.
     assert_snapshot!(trend_text(&mixed(), &Style::plain()));
 }
 
 #[test]
 fn a_trend_in_markdown() {
-    // Method: one series whose label has control letters of Markdown and of a terminal.
+    // Method: a series whose label has control characters of Markdown and of a terminal.
     let mut series = series("nginx", Metric::Throughput, "A", [41_000.0; 2]);
     series.points.truncate(3);
     series.points[0].label = Some("a|b `c` <img src=x> *f* @team\n\u{1b}[31m".to_owned());
@@ -89,7 +89,7 @@ fn a_trend_in_markdown() {
 
 #[test]
 fn a_trend_in_ascii_is_as_wide_as_the_terminal() {
-    // Method: letters and columns of a small terminal; and a trend without series.
+    // Method: a trend in ASCII on a small terminal; and a trend without series.
     let style = Style {
         unicode: false,
         width: 60,
@@ -104,7 +104,7 @@ fn a_trend_in_ascii_is_as_wide_as_the_terminal() {
 
 #[test]
 fn a_page_draws_each_series() {
-    // Method: as many plots as series with two records or more, and a line for each change.
+    // Method: one plot for each series with at least two records.
     let html = trend_html(&mixed());
     assert_eq!(html.matches("<figure").count(), 4, "{html}");
     assert!(html.contains("Every record"), "{html}");
@@ -112,11 +112,11 @@ fn a_page_draws_each_series() {
 
 #[test]
 fn many_series_are_cut_to_those_with_a_change() {
-    // Method: forty series, of which one changes; the text has one row and Markdown all.
-    let mut many = vec![series("nginx", Metric::Throughput, "A", [41_000.0; 2]); 40];
-    many[7].subject = "caddy".to_owned();
-    many[7].changes = vec![change(0.95, Verdict::Slower)];
-    let trend = trend(many);
+    // Method: forty series, one of which changes. The text has one row, and Markdown has all rows.
+    let mut all_series = vec![series("nginx", Metric::Throughput, "A", [41_000.0; 2]); 40];
+    all_series[7].subject = "caddy".to_owned();
+    all_series[7].changes = vec![change(0.95, Verdict::Slower)];
+    let trend = trend(all_series);
     let text = trend_text(&trend, &Style::plain());
     assert!(
         text.contains("caddy, c50") && !text.contains("nginx, c50"),

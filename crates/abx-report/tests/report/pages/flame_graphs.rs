@@ -9,7 +9,7 @@ use crate::pages::html::{hostile, measured};
 use crate::pages::page::Page;
 use crate::support::{load, study_html};
 
-/// A study in whose blocks both subjects were sampled, one of them in a function of this name.
+/// A study with samples of both subjects in each block, in a function of this name.
 fn sampled(name: &str, loads: usize) -> StudyRecord {
     let mut record = measured(3, 2).measured;
     let first = record.blocks[0].loads[0].load.clone();
@@ -44,7 +44,7 @@ fn sampled(name: &str, loads: usize) -> StudyRecord {
 
 #[test]
 fn a_page_has_a_flame_graph_of_each_subject_and_of_the_pair() {
-    // Method: one load, and five, of which not all graphs are drawn.
+    // Method: one load; and five loads, for which the page leaves out some graphs.
     for (loads, graphs) in [(1, 3), (5, 8)] {
         let html = study_html(&sampled("work", loads), &[]);
         let page = Page::read(&html);
@@ -61,7 +61,7 @@ fn a_page_has_a_flame_graph_of_each_subject_and_of_the_pair() {
 
 #[test]
 fn folded_stacks_begin_with_their_subject_and_load() {
-    // Method: three blocks with the same samples of two chains; and a record without samples.
+    // Method: three blocks with the same samples of two call chains; and a record without samples.
     let folded = |record: &StudyRecord| {
         let exporter = EXPORTERS
             .iter()
@@ -85,8 +85,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn no_name_of_a_function_gets_out_of_its_box(name in hostile()) {
-        // Method: a function of any name; the page has the elements and attributes of another.
+    fn no_function_name_escapes_its_box(name in hostile()) {
+        // Method: a function of any name. The elements and attributes of the page do not change.
         let html = study_html(&sampled(&format!("a{name}"), 1), &[]);
         let plain = study_html(&sampled("a", 1), &[]);
         prop_assert_eq!(Page::read(&html).names(), Page::read(&plain).names());

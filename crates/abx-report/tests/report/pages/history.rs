@@ -64,7 +64,7 @@ fn history(entries: Vec<Entry>) -> History {
     }
 }
 
-/// A search for a commit that ended so.
+/// A search for a commit with this conclusion.
 fn searched(
     id: &str,
     comparisons: Vec<OutlineComparison>,
@@ -101,7 +101,7 @@ pub fn mixed() -> History {
     run.outline.throughput_per_s = Some(41_234.5);
     run.file = "run-1750000000-77.json".to_owned();
     let wide = comparison(Some(1.02), Verdict::Inconclusive);
-    let dearer = OutlineComparison {
+    let costlier = OutlineComparison {
         metric: Metric::ServerCpu,
         ..comparison(Some(1.31), Verdict::More)
     };
@@ -119,7 +119,7 @@ pub fn mixed() -> History {
             Some(BisectConclusion::Culprit { position: 5 }),
         ),
         searched("8c8c8c", Vec::new(), None),
-        entry("5b5b5b", &["nginx", "caddy"], vec![dearer]),
+        entry("5b5b5b", &["nginx", "caddy"], vec![costlier]),
         entry("9c0d1e", &["nginx", "lighttpd"], vec![wide]),
         several,
         run,
@@ -135,13 +135,13 @@ pub fn mixed() -> History {
 
 #[test]
 fn a_list_of_records() {
-    // Method: every kind of verdict cell, more than are shown, a foreign file.
+    // Method: every kind of verdict cell, records beyond the limit, and a foreign file.
     assert_snapshot!(history_text(&mixed(), &Style::plain()));
 }
 
 #[test]
 fn a_list_of_records_in_ascii() {
-    // Method: the same without letters beyond ASCII.
+    // Method: the list in ASCII.
     let style = Style {
         unicode: false,
         ..Style::plain()
@@ -167,7 +167,7 @@ proptest! {
         numbers in any::<[u64; 3]>(),
         ratio in prop::option::of(prop::num::f64::ANY),
     ) {
-        // Method: any names, files, times and figures, in both letter sets.
+        // Method: any names, files, times and figures, in Unicode and ASCII.
         let mut history = mixed();
         history.folder = words[0].clone();
         history.unread[0].file = words[1].clone();
@@ -180,8 +180,8 @@ proptest! {
             entry.outline.label = Some(words[3].clone());
             entry.outline.subjects[0].name = words[2].clone();
             entry.outline.throughput_per_s = ratio;
-            for outline_comparison in &mut entry.outline.comparisons {
-                outline_comparison.ratio = ratio;
+            for comparison in &mut entry.outline.comparisons {
+                comparison.ratio = ratio;
             }
         }
         let style = Style { color: false, unicode, width };

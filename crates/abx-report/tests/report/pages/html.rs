@@ -1,5 +1,5 @@
-//! The HTML page. Its golden texts are files under `snapshots/`, without style,
-//! program and policy, which are files of their own.
+//! The HTML page. Its golden texts are files under `snapshots/`, without style, program and policy,
+//! which are separate files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -90,7 +90,7 @@ fn measure(part: &mut BlockLoad, names: &[String], index: u64, rounds: usize) {
     }
 }
 
-/// A page for a person: one element on a line, and what changes by itself left out.
+/// A readable page: one element per line, without style, program, policy and record.
 pub fn golden(html: &str) -> String {
     let cut = |text: String, from: &str, to: &str| {
         let Some(start) = text.find(from).map(|start| start + from.len()) else {
@@ -141,21 +141,21 @@ fn a_page_names_its_record_and_embeds_it_on_request() {
 
 #[test]
 fn a_page_is_made_of_its_record_alone() {
-    // Method: the record in a page is the JSON, letter for letter, and gives the same page again.
+    // Method: the record in a page is the JSON, letter for letter, and makes the same page again.
     let record = StudyRecord::judged(measured(3, 2).measured);
     let html = with_record(&record);
-    let held = Page::read(&html).record();
-    assert_eq!(held, record_json(&record));
-    let back: StudyRecord = serde_json::from_str(&held).unwrap();
-    assert_eq!(with_record(&back), html);
+    let json = Page::read(&html).record();
+    assert_eq!(json, record_json(&record));
+    let read_back: StudyRecord = serde_json::from_str(&json).unwrap();
+    assert_eq!(with_record(&read_back), html);
     let run = run();
     assert_eq!(Page::read(&with_record(&run)).record(), record_json(&run));
 }
 
 #[test]
-fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
-    // Method: a sweep of three loads with a place where subjects change places,
-    // and a load beside it: one picture of the sweep, four of everything else.
+fn a_study_of_several_loads_has_a_plot_of_each_and_of_their_sweep() {
+    // Method: a sweep of three loads with a crossover, and a separate load. The page has one plot
+    // of the sweep, and four of each other kind.
     let mut record = study();
     record.measured.loads = vec![load("c10", 10), load("c100", 100), load("c1000", 1_000)];
     let mut other = load("other", 10);
@@ -166,7 +166,7 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
         .iter()
         .flat_map(|load| ["nginx", "lighttpd"].map(|name| summary(name, load, 40_000.0)))
         .collect();
-    let places = Crossover {
+    let crossover = Crossover {
         before: "nginx".to_owned(),
         after: "lighttpd".to_owned(),
         ahead_until: 10.0,
@@ -181,7 +181,7 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
         metric: Metric::Throughput,
         loads: names[..3].iter().map(|name| (*name).to_owned()).collect(),
         at: vec![10.0, 100.0, 1_000.0],
-        crossovers: vec![places],
+        crossovers: vec![crossover],
         knees: Vec::new(),
         scalability: vec![Scalability {
             subject: "nginx".to_owned(),
@@ -203,17 +203,17 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
     let html = study_html(&record, &[]);
     let page = Page::read(&html);
     let ids = |start: &str| {
-        let everything = page.values("id").filter(|id| id.ends_with("-title"));
-        everything.filter(|id| id.starts_with(start)).count()
+        let titles = page.values("id").filter(|id| id.ends_with("-title"));
+        titles.filter(|id| id.starts_with(start)).count()
     };
     assert_eq!(
         (ids("slices-"), ids("quantiles-"), ids("sweep-")),
         (4, 4, 1)
     );
-    let sweep = page
+    let points = page
         .values("aria-label")
-        .filter(|tip| tip.contains("1,000 connections:"));
-    assert_eq!(sweep.count(), 2);
+        .filter(|label| label.contains("1,000 connections:"));
+    assert_eq!(points.count(), 2);
     let classes = |name: &str| page.values("class").filter(|class| *class == name).count();
     assert_eq!((classes("crossover"), classes("even")), (1, 1));
     assert!(html.contains("they are even at about 130"));
@@ -221,9 +221,9 @@ fn a_study_of_several_loads_has_a_picture_of_each_and_a_sweep() {
 }
 
 #[test]
-fn several_subjects_have_an_order_with_every_pair() {
-    // Method: three subjects of which two share their places; pairs with two
-    // baselines, so that each names its own.
+fn several_subjects_have_a_ranking_with_every_pair() {
+    // Method: three subjects, two of which share their places. Pairs have two baselines, so that
+    // each names its own.
     let mut record = study();
     record.measured.subjects.push(subject("event"));
     let place = |name: &str, best, worst| Place {
@@ -248,16 +248,16 @@ fn several_subjects_have_an_order_with_every_pair() {
     }];
     let html = study_html(&record, &[]);
     Page::read(&html);
-    let shown = |text: &str| html.matches(&format!(">{text}</t")).count();
-    assert_eq!((shown("1-2"), shown("tied")), (2, 2));
-    assert_eq!((shown("event ÷ nginx"), shown("event ÷ lighttpd")), (1, 1));
+    let cells = |text: &str| html.matches(&format!(">{text}</t")).count();
+    assert_eq!((cells("1-2"), cells("tied")), (2, 2));
+    assert_eq!((cells("event ÷ nginx"), cells("event ÷ lighttpd")), (1, 1));
 }
 
 #[test]
-fn a_large_study_begins_with_a_matrix_whose_cells_lead_to_their_details() {
-    // Method: a real study of twelve subjects under five loads: every link of the page has
-    // its place, each primary comparison a cell, each that is bound or void its reason, and
-    // the boxes are folded away.
+fn a_large_study_begins_with_a_matrix_that_links_to_details() {
+    // Method: a real study of twelve subjects under five loads. Every link of the page has its
+    // target, each primary comparison a cell, each limited or invalid one its reason, and the
+    // boxes are folded.
     let record = record_of("http-servers");
     let html = study_html(&record, &[]);
     let page = Page::read(&html);
@@ -265,9 +265,9 @@ fn a_large_study_begins_with_a_matrix_whose_cells_lead_to_their_details() {
     let links: Vec<&str> = page.values("href").collect();
     let inside = links.iter().filter_map(|link| link.strip_prefix('#'));
     inside.for_each(|id| assert!(ids.contains(id), "{id} is nowhere"));
-    let to = |start: &str| links.iter().filter(|link| link.starts_with(start)).count();
+    let links_to = |start: &str| links.iter().filter(|link| link.starts_with(start)).count();
     let compared = record.conclusions.primary().count();
-    assert_eq!(to("#ratio-"), compared);
+    assert_eq!(links_to("#ratio-"), compared);
     let is_limited = |comparison: &&Comparison| {
         let mut limits = comparison.limits(&record.conclusions.validity);
         limits.any(|finding| finding.level != Level::Note && finding.limits != Limits::Throughput)
@@ -278,7 +278,8 @@ fn a_large_study_begins_with_a_matrix_whose_cells_lead_to_their_details() {
         .iter()
         .filter(is_limited)
         .count();
-    assert!(to("#finding-") >= limited && limited > 0, "{limited}");
+    assert!(links_to("#finding-") >= limited, "{limited}");
+    assert!(limited > 0);
     let order = [
         "class=\"matrix\"",
         "<details><summary>Each verdict",
@@ -289,17 +290,17 @@ fn a_large_study_begins_with_a_matrix_whose_cells_lead_to_their_details() {
 }
 
 #[test]
-fn few_verdicts_stand_in_boxes() {
+fn few_verdicts_have_boxes() {
     // Method: one comparison has a box, and five have folded boxes below a matrix.
     for (count, has_matrix, is_folded) in [(1, false, false), (5, true, true)] {
         let mut record = study();
         let names: Vec<String> = (0..count).map(|number| format!("c{number}")).collect();
         record.measured.loads = names.iter().map(|name| load(name, 10)).collect();
-        let each = names.iter().map(|name| Comparison {
+        let comparisons = names.iter().map(|name| Comparison {
             load: name.clone(),
             ..comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster)
         });
-        record.conclusions.comparisons = each.collect();
+        record.conclusions.comparisons = comparisons.collect();
         let html = study_html(&record, &[]);
         assert_eq!(html.contains("class=\"matrix\""), has_matrix, "{count}");
         assert_eq!(html.contains("Each verdict in words"), is_folded, "{count}");
@@ -308,7 +309,7 @@ fn few_verdicts_stand_in_boxes() {
 
 #[test]
 fn findings_of_one_cause_are_one_entry() {
-    // Method: three of one cause with the same remedy, of which one is shown at once.
+    // Method: three findings of one cause with the same remedy, and one of another cause.
     let mut record = study();
     let steal = |number: u32| new_finding(FindingId::Steal, format!("{number} % were taken"));
     let findings = vec![steal(1), steal(2), finding(Level::Bound), steal(3)];
@@ -331,7 +332,7 @@ fn findings_of_one_cause_are_one_entry() {
 
 #[test]
 fn a_study_without_blocks_has_a_page() {
-    // Method: interrupted before anything was measured: no plot, nothing claimed.
+    // Method: a study that was interrupted before any measurement has no plot and no verdict.
     let mut record = study();
     record.measured.blocks.clear();
     record.conclusions.comparisons.clear();
@@ -349,13 +350,14 @@ fn a_study_without_blocks_has_a_page() {
 
 #[test]
 fn a_verdict_that_is_invalid_has_no_ratio() {
-    // Method: failures of one subject, and blocks that have their ratios all the
-    // same: dots, no interval and no diamond.
+    // Method: failures of one subject, in blocks that still have their ratios: dots, but no
+    // interval and no diamond.
     let mut record = measured(3, 2);
-    let mut this_comparison = comparison("lighttpd", None, Verdict::Invalid);
-    this_comparison.per_block = vec![Some(1.1); 3];
-    this_comparison.findings = vec![0];
-    record.conclusions.comparisons = vec![this_comparison];
+    record.conclusions.comparisons = vec![Comparison {
+        per_block: vec![Some(1.1); 3],
+        findings: vec![0],
+        ..comparison("lighttpd", None, Verdict::Invalid)
+    }];
     record.conclusions.validity = Validity::of(vec![finding(Level::Void)]);
     let html = study_html(&record, &[]);
     let page = Page::read(&html);
@@ -366,8 +368,8 @@ fn a_verdict_that_is_invalid_has_no_ratio() {
 
 #[test]
 fn a_large_study_has_a_small_page() {
-    // Method: 60 blocks of 20 rounds of four subjects under three loads. What is
-    // left out must be reported.
+    // Method: 60 blocks of 20 rounds of four subjects under three loads. The page reports how many
+    // slices it leaves out.
     let mut record = study();
     record.measured.subjects = ["nginx", "lighttpd", "event", "thread"].map(subject).into();
     record.measured.loads = vec![load("c10", 10), load("c100", 100), load("c1000", 1_000)];
@@ -390,7 +392,7 @@ fn a_large_study_has_a_small_page() {
     assert!(html.contains("of 4,800 slices are drawn"));
 }
 
-/// Text that tries to get out of where it stands.
+/// Text that tries to escape its place.
 pub fn hostile() -> impl Strategy<Value = String> {
     let known = prop::sample::select(vec![
         "</script><script>alert(1)</script>",
@@ -409,7 +411,7 @@ pub fn hostile() -> impl Strategy<Value = String> {
     prop_oneof![3 => known.prop_map(str::to_owned), 1 => any::<String>()]
 }
 
-/// The study with these texts wherever one came from outside.
+/// The study with these texts in every place that takes a text from outside.
 pub fn tainted(texts: &[String; 4]) -> StudyRecord {
     let [name, other, load, message] = texts.clone();
     static UNTAINTED: LazyLock<String> = LazyLock::new(|| record_json(&measured(1, 2)));
@@ -445,10 +447,9 @@ proptest! {
     fn no_text_escapes_its_element(
         texts in [hostile(), hostile(), hostile(), hostile()],
     ) {
-        // Method: texts that try to, in every place that a subject or a study
-        // file can fill. The page is read by rules that are stricter than a
-        // browser's; it must have the elements and attributes that we write, and
-        // no others, and give its record back as it was.
+        // Method: hostile texts in every place that a subject or a study file can fill. The page
+        // is read by rules that are stricter than a browser's. It must have the same elements and
+        // attributes as a page of plain texts, and return its record unchanged.
         let record = tainted(&texts);
         let html = with_record(&record);
         let page = Page::read(&html);
@@ -457,9 +458,9 @@ proptest! {
         let plain = Page::read(&plain);
         prop_assert_eq!(page.names(), plain.names());
         let rest = page.without_record();
-        let steers = |letter: char| letter.is_control() && letter != '\n'
+        let is_control = |letter: char| letter.is_control() && letter != '\n'
             || ('\u{202a}'..='\u{202e}').contains(&letter)
             || ('\u{2066}'..='\u{2069}').contains(&letter);
-        prop_assert!(!rest.contains(steers), "{rest}");
+        prop_assert!(!rest.contains(is_control), "{rest}");
     }
 }

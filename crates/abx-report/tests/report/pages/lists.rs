@@ -1,10 +1,10 @@
-//! The pages of several records: the list, and side by side.
+//! The pages of several records: the list, and records side by side.
 
 use abx_report::{
     Listed, NamedRecord, NotShown, bisect_html, index_html, notice_html, page_policy,
     side_by_side_html, trend_html,
 };
-use abx_verdict::{Metric, Verdict};
+use abx_verdict::{Comparison, Metric, StudyRecord, Verdict};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
@@ -13,14 +13,14 @@ use crate::pages::html::{golden, hostile, measured, tainted};
 use crate::pages::page::Page;
 use crate::support::{comparison, load, run, study, study_html};
 
-fn side<'a>(id: &'a str, record: &'a abx_verdict::StudyRecord) -> NamedRecord<'a> {
+fn side<'a>(id: &'a str, record: &'a StudyRecord) -> NamedRecord<'a> {
     NamedRecord { id, record }
 }
 
 #[test]
 fn a_page_of_a_list() {
-    // Method: every kind of verdict cell, more than are shown, a foreign file, and
-    // a text that was searched for.
+    // Method: every kind of verdict cell, records beyond the limit, a foreign file, and a search
+    // text.
     let listed = Listed::Folder {
         text: Some("nginx"),
     };
@@ -50,18 +50,17 @@ fn a_page_of_records_side_by_side() {
 
 #[test]
 fn ratios_of_one_load_and_metric_stand_together_on_one_axis() {
-    // Method: two records of the same two loads, one of them with response times
-    // beside throughput; rows by metric, then load, then record, and one axis.
+    // Method: two records of the same two loads, one of them with response times in addition to
+    // throughput. Rows are in the order of metric, load and record, with one axis.
     let mut first = study();
     first.measured.loads = vec![load("c10", 10), load("c100", 100)];
-    let of = |name: &str, metric| {
-        let mut this_comparison = comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster);
-        this_comparison.load = name.to_owned();
-        this_comparison.metric = metric;
-        this_comparison
+    let of = |name: &str, metric| Comparison {
+        load: name.to_owned(),
+        metric,
+        ..comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster)
     };
     let throughput = ["c10", "c100"].map(|name| of(name, Metric::Throughput));
-    first.conclusions.comparisons = throughput.clone().into();
+    first.conclusions.comparisons = throughput.into();
     let mut second = first.clone();
     second
         .conclusions
@@ -95,17 +94,17 @@ fn pages_without_comparisons_explain_that() {
 
 #[test]
 fn a_server_sends_the_policy_that_pages_have() {
-    // Method: the list's own policy is part of what is sent; a report's, which
-    // forbids forms too, has the same styles and programs.
+    // Method: the sent policy begins with the one in the list. The one in a report, which forbids
+    // forms too, allows the same styles and programs.
     let sent = page_policy();
-    let mine = |html: &str| {
+    let policy_of = |html: &str| {
         let page = Page::read(html);
-        let own_text = page.values("content").find(|text| text.contains("-src"));
-        own_text.unwrap().replace("&#39;", "'")
+        let policy = page.values("content").find(|text| text.contains("-src"));
+        policy.unwrap().replace("&#39;", "'")
     };
-    let list = mine(&index_html(&mixed(), Listed::Named));
+    let list = policy_of(&index_html(&mixed(), Listed::Named));
     assert!(sent.starts_with(&list), "{sent}\n{list}");
-    let report = mine(&study_html(&study(), &[]));
+    let report = policy_of(&study_html(&study(), &[]));
     assert_eq!(
         report.replace("form-action 'none'", "form-action 'self'"),
         list
@@ -116,11 +115,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn no_text_gets_out_of_a_list(
+    fn no_text_escapes_its_element(
         texts in [hostile(), hostile(), hostile(), hostile()],
     ) {
-        // Method: hostile texts in every place of the list, of records side by side and of a
-        // notice; elements and attributes stay the same.
+        // Method: hostile texts in every place of lists, trends, searches, records side by side
+        // and notices. Elements and attributes stay the same.
         let pages = |texts: &[String; 4]| {
             let [name, why, load, message] = texts;
             let mut list = mixed();

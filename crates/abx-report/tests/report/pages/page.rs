@@ -1,5 +1,5 @@
-//! Reads a page by rules that are stricter than a browser's: every element is
-//! closed, every attribute is quoted, and signs of markup stand nowhere else.
+//! Reads a page by rules that are stricter than a browser's: every element is closed, every
+//! attribute is quoted, and characters of markup occur nowhere else.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ pub struct Page<'a> {
     html: &'a str,
     /// Every element with its attributes.
     elements: Vec<(&'a str, Vec<(&'a str, &'a str)>)>,
-    /// Where the record is.
+    /// The start and the end of the record.
     record: [usize; 2],
 }
 
 impl<'a> Page<'a> {
-    /// Reads it all; panics where it breaks a rule.
+    /// Reads the whole page; panics if it breaks a rule.
     pub fn read(html: &'a str) -> Page<'a> {
         let mut page = Page {
             html,
@@ -23,10 +23,10 @@ impl<'a> Page<'a> {
         let mut at = "<!doctype html>\n".len();
         assert_eq!(&html[..at], "<!doctype html>\n");
         let mut open: Vec<&str> = Vec::new();
-        while let Some(count) = html[at..].find('<') {
-            let text = &html[at..at + count];
+        while let Some(length) = html[at..].find('<') {
+            let text = &html[at..at + length];
             assert!(!text.contains(['>', '"', '\'']), "{text:?}");
-            at += count;
+            at += length;
             let end = at + html[at..].find('>').expect("a tag ends");
             let tag = &html[at + 1..end];
             at = end + 1;
@@ -52,45 +52,45 @@ impl<'a> Page<'a> {
         page
     }
 
-    /// The names of elements, each with those of its attributes.
+    /// The names of elements, each with the names of its attributes.
     pub fn names(&self) -> BTreeSet<(&'a str, Vec<&'a str>)> {
         let names = |attributes: &[(&'a str, &str)]| {
             attributes.iter().map(|attribute| attribute.0).collect()
         };
-        // Whether a text needs one is its own matter.
-        let pairs = self.elements.iter().filter(|(name, _)| *name != "bdi");
-        pairs
+        // Only some texts need a `bdi`.
+        let elements = self.elements.iter().filter(|(name, _)| *name != "bdi");
+        elements
             .map(|(name, attributes)| (*name, names(attributes)))
             .collect()
     }
 
-    /// Every value of the attributes with this name, as it is written.
+    /// Every value of the attributes with this name, with its escapes.
     pub fn values<'b>(&'b self, name: &'b str) -> impl Iterator<Item = &'a str> + 'b {
-        let everything = self.elements.iter().flat_map(|(_, attributes)| attributes);
-        everything
-            .filter(move |pair| pair.0 == name)
-            .map(|pair| pair.1)
+        let attributes = self.elements.iter().flat_map(|(_, attributes)| attributes);
+        attributes
+            .filter(move |attribute| attribute.0 == name)
+            .map(|attribute| attribute.1)
     }
 
-    /// The record, as the page's program takes it out.
+    /// The record, as the page's program reads it.
     pub fn record(&self) -> String {
         let [start, end] = self.record;
         let mut out = String::new();
         let mut rest = &self.html[start..end];
         while let Some(at) = rest.find('\\') {
             out.push_str(&rest[..at]);
-            let (taken, meant) = match &rest[at..] {
+            let (length, text) = match &rest[at..] {
                 escape if escape.starts_with("\\u003c") => (6, "<"),
                 escape if escape.starts_with("\\\\") => (2, "\\\\"),
                 _ => (1, "\\"),
             };
-            out.push_str(meant);
-            rest = &rest[at + taken..];
+            out.push_str(text);
+            rest = &rest[at + length..];
         }
         out + rest
     }
 
-    /// The page around it.
+    /// The page without its record.
     pub fn without_record(&self) -> String {
         let [start, end] = self.record;
         format!("{}{}", &self.html[..start], &self.html[end..])

@@ -1,5 +1,5 @@
-//! The picture of verdicts. That it is well-formed XML is tested with a foreign
-//! reader in `crates/abx/tests/output/formats.rs`.
+//! The picture of verdicts. `crates/abx/tests/output/formats.rs` tests with a foreign reader that
+//! it is well-formed XML.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::pages::html::{hostile, measured, tainted};
 use crate::readmes::record_of;
 use crate::support::{comparison, study};
 
-/// A line for each element, without the style, which is a file of its own.
+/// A line per element, without the style, which is a separate file.
 fn golden(svg: &str) -> String {
     let (before, rest) = svg.split_once("<style>").expect("a style");
     let (_, after) = rest.split_once("</style>").expect("it ends");
@@ -20,13 +20,13 @@ fn golden(svg: &str) -> String {
 
 #[test]
 fn a_picture_of_a_study() {
-    // Method: two subjects, three blocks: a sentence, an interval, a table.
+    // Method: two subjects and three blocks, with a sentence, an interval and a table.
     insta::assert_snapshot!(golden(&study_svg(&measured(3, 2))));
 }
 
 #[test]
-fn a_picture_follows_light_and_dark_and_asks_for_nothing() {
-    // Method: words in the file; the only URL is the name of the format.
+fn a_picture_follows_light_and_dark_and_loads_nothing() {
+    // Method: the words of the file. Its only URL is the name of the format.
     let svg = study_svg(&measured(3, 2));
     assert!(svg.contains("@media (prefers-color-scheme: dark)"));
     assert_eq!(svg.matches("://").count(), 1, "{svg}");
@@ -43,8 +43,8 @@ fn a_picture_follows_light_and_dark_and_asks_for_nothing() {
 }
 
 #[test]
-fn long_names_go_on_below() {
-    // Method: a real study whose longest pair has 41 letters; both of its lines stand there.
+fn long_names_continue_on_the_next_line() {
+    // Method: a real study whose longest pair has 41 letters, on two lines.
     let svg = study_svg(&record_of("websocket"));
     for line in [">php-select-apart-nagle ÷<", ">php-select-apart<"] {
         assert!(svg.contains(line), "{line}");
@@ -54,7 +54,7 @@ fn long_names_go_on_below() {
 
 #[test]
 fn many_comparisons_are_counted() {
-    // Method: one more than are shown one by one, and each has its interval.
+    // Method: more comparisons than have sentences, each with its interval.
     let mut record = study();
     record.conclusions.comparisons =
         vec![comparison("lighttpd", Some([1.12, 1.08, 1.16]), Verdict::Faster); 5];
@@ -80,13 +80,13 @@ proptest! {
     fn no_text_escapes_its_element(
         texts in [hostile(), hostile(), hostile(), hostile()],
     ) {
-        // Method: texts that try to, in every place that a subject or a study file
-        // can fill; there must be no element but ours, and no letter that XML lacks.
+        // Method: hostile texts in every place that a subject or a study file can fill. The picture
+        // has the same elements as one of plain texts, and no letter that XML forbids.
         let svg = study_svg(&tainted(&texts));
         let plain = study_svg(&tainted(&["", "", "x", "y"].map(str::to_owned)));
         prop_assert_eq!(tags(&svg), tags(&plain));
-        let is_no_letter = |letter: char| letter.is_control() && letter != '\n'
+        let is_forbidden = |letter: char| letter.is_control() && letter != '\n'
             || matches!(letter, '\u{fffe}' | '\u{ffff}');
-        prop_assert!(!svg.contains(is_no_letter), "{svg}");
+        prop_assert!(!svg.contains(is_forbidden), "{svg}");
     }
 }

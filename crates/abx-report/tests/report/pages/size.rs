@@ -1,4 +1,4 @@
-//! How large pages are.
+//! The size of pages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use crate::readmes::{read_record, records};
 use crate::support::study_html;
 
-/// A page has at most so many bytes, so that every browser opens it at once.
+/// The largest page, in bytes. Every browser opens such a page at once.
 pub const BYTES_MAX: usize = 2_000_000;
 
 /// The records of the documents, below this folder.
 fn of_documents(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder of documents");
     let paths = entries.map(|entry| entry.expect("an entry").path());
-    let each = paths.flat_map(|path| match path.extension() {
+    let records = paths.flat_map(|path| match path.extension() {
         _ if path.is_dir() => of_documents(&path),
         Some(ending) if ending == "zst" => vec![path],
         _ => Vec::new(),
     });
-    each.collect()
+    records.collect()
 }
 
 #[test]

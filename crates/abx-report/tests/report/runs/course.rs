@@ -1,4 +1,4 @@
-//! What the page of a run shows over time, and its histogram.
+//! The plots over time and the histogram on the page of a run.
 
 use crate::support::study_html;
 use abx_evidence::Course;
@@ -40,7 +40,7 @@ fn with_course() -> StudyRecord {
 
 #[test]
 fn a_page_of_a_run_over_time() {
-    // Method: the part of the page between throughput and the quantiles.
+    // Method: the part of the page from the plots over time to the quantiles.
     let html = golden(&study_html(&with_course(), &[]));
     let from = html.find("<div class=\"body\" id=\"course\"").expect(&html);
     let to = html.find("Quantiles of response").expect(&html);
@@ -48,9 +48,9 @@ fn a_page_of_a_run_over_time() {
 }
 
 #[test]
-fn a_stall_interrupts_the_curves_and_failures_have_one_of_their_own() {
-    // Method: the label of each mark; an interval without a request has a throughput of
-    // zero and no time. Without a failure there is one curve, without a course no part.
+fn a_stall_interrupts_the_curves_and_failures_have_their_own() {
+    // Method: the label of each mark. An interval without a request has a throughput of zero and
+    // no time. A run without failures has no curve of them, and a run without a course no plots.
     let record = with_course();
     let html = study_html(&record, &[]);
     let page = Page::read(&html);
@@ -58,23 +58,22 @@ fn a_stall_interrupts_the_curves_and_failures_have_one_of_their_own() {
         .values("aria-label")
         .map(|label| label.replace('\u{a0}', " "))
         .collect();
-    let message = |label: &str| labels.iter().filter(|text| *text == label).count();
-    assert_eq!(message("0.20 to 0.30 s: 0.00 requests/s"), 2, "{labels:?}");
-    assert_eq!(message("0.30 to 0.40 s: 400 requests/s"), 1, "{labels:?}");
-    assert_eq!(
-        message("0.40 to 0.45 s: 10,000 requests/s"),
-        1,
-        "{labels:?}"
-    );
-    assert_eq!(message("0.30 to 0.40 s: 12 ms"), 1, "{labels:?}");
+    let counts = [
+        "0.20 to 0.30 s: 0.00 requests/s",
+        "0.30 to 0.40 s: 400 requests/s",
+        "0.40 to 0.45 s: 10,000 requests/s",
+        "0.30 to 0.40 s: 12 ms",
+    ]
+    .map(|label| labels.iter().filter(|text| *text == label).count());
+    assert_eq!(counts, [2, 1, 1, 1], "{labels:?}");
     let of_times = |label: &&String| label.contains(" s: ") && !label.contains("requests");
     assert_eq!(labels.iter().filter(of_times).count(), 3 * 4, "{labels:?}");
-    let of_failures = |html: &str| html.contains("400 requests/s");
-    assert!(of_failures(&html));
+    let has_failures = |html: &str| html.contains("400 requests/s");
+    assert!(has_failures(&html));
     let mut calm = record.clone();
     let course = calm.measured.blocks[0].loads[0].courses.get_mut(URL);
     course.unwrap().failed = vec![0; 5];
-    assert!(!of_failures(&study_html(&calm, &[])));
+    assert!(!has_failures(&study_html(&calm, &[])));
     assert!(!study_html(&run(), &[]).contains("id=\"course\""));
 }
 
@@ -92,7 +91,7 @@ fn the_columns_of_the_histogram_hold_every_request() {
     });
     let counts: Vec<u64> = counted.collect();
     let sum: u64 = counts.iter().sum();
-    // Each is rounded.
+    // Each label is rounded.
     assert!(
         sum.abs_diff(3_161) <= counts.len() as u64,
         "{sum} {counts:?}"

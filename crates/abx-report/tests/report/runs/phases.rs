@@ -1,4 +1,4 @@
-//! Where the time goes, as reports show it.
+//! The phases of a response time in reports.
 
 use abx_evidence::Phase;
 use abx_report::{ReportExtent, Style, study_markdown, study_openmetrics, study_otlp, study_text};
@@ -9,7 +9,7 @@ use crate::pages::page::Page;
 use crate::support::study_html;
 use crate::support::{figures, load, phases, run, set_blocks, slice, study, summary};
 
-/// lighttpd's connections take a third of its time; nothing is known of nginx.
+/// A third of lighttpd's time is connecting; nginx has the usual phases.
 fn connecting() -> StudyRecord {
     let mut record = study();
     record.measured.loads[0].settings.keep_alive = false;
@@ -17,7 +17,7 @@ fn connecting() -> StudyRecord {
     record
 }
 
-/// The part of a text between two lines that begin so.
+/// The part of a text from `from` to before `to`.
 fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
     let start = text.find(from).unwrap_or_else(|| panic!("{from}: {text}"));
     let end = text[start..].find(to).map_or(text.len(), |end| start + end);
@@ -25,16 +25,16 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
 }
 
 #[test]
-fn a_run_says_where_its_time_went() {
-    // Method: a run whose connections stood, so that none had to be made.
+fn a_run_has_a_table_of_phases() {
+    // Method: a run whose connections were open before it.
     let text = study_text(&run(), ReportExtent::Full, &Style::plain());
     assert_snapshot!(between(&text, "where time goes", "\n\n"));
 }
 
 #[test]
-fn a_study_says_where_the_time_goes_when_that_tells_anything() {
-    // Method: a subject with much connecting; and none that spends its time on
-    // more than the first byte, of which nothing is reported.
+fn a_study_has_phases_if_the_first_byte_is_not_all() {
+    // Method: a subject that connects for a third of its time; then subjects that only wait for
+    // the first byte, whose report has no phases.
     let text = study_text(&connecting(), ReportExtent::Full, &Style::plain());
     assert_snapshot!(between(&text, "Where the time goes", "\n\n"));
     assert!(
@@ -43,7 +43,7 @@ fn a_study_says_where_the_time_goes_when_that_tells_anything() {
 }
 
 #[test]
-fn markdown_has_the_same_table() {
+fn markdown_has_the_table_of_phases() {
     // Method: two loads, one of them with notable phases.
     let mut record = connecting();
     record.measured.loads.push(load("c1000", 1_000));
@@ -59,9 +59,9 @@ fn markdown_has_the_same_table() {
 }
 
 #[test]
-fn metrics_have_each_phase_that_was_there() {
-    // Method: of lighttpd all four phases are known, in µs, which become seconds;
-    // nginx made no connections, and a study without phases has none of the lines.
+fn metrics_have_each_recorded_phase() {
+    // Method: lighttpd has all four phases, in µs, which become seconds. nginx opened no
+    // connections, and a study without phases has no such line.
     let text = study_openmetrics(&connecting(), &[]);
     let of = |subject: &str| {
         let labels = format!("abx_phase_time_seconds{{load=\"c100\",subject=\"{subject}\",");
@@ -94,9 +94,9 @@ fn metrics_have_each_phase_that_was_there() {
 }
 
 #[test]
-fn bars_of_all_subjects_are_on_one_axis() {
-    // Method: both subjects have the same mean; a phase without time has no part of a bar, and the
-    // parts have labels.
+fn bars_of_all_subjects_share_one_axis() {
+    // Method: two subjects with the same mean. A phase without time has no part of a bar, and each
+    // part has a label.
     let html = study_html(&connecting(), &[]);
     let page = Page::read(&html);
     let parts = |phase: &str| {
@@ -129,8 +129,9 @@ fn a_note_replaces_phases_that_were_not_recorded() {
     // Method: records without phases, and a run without any response.
     let mut run_record = run();
     figures(&mut run_record).phases = None;
-    let mut many = study();
-    many.conclusions
+    let mut record = study();
+    record
+        .conclusions
         .summaries
         .iter_mut()
         .for_each(|summary| summary.phases = None);
@@ -138,16 +139,16 @@ fn a_note_replaces_phases_that_were_not_recorded() {
     for text in [
         study_text(&run_record, ReportExtent::Full, &Style::plain()),
         study_html(&run_record, &[]),
-        study_html(&many, &[]),
+        study_html(&record, &[]),
     ] {
         assert!(text.contains(message), "{text}");
     }
     slice(&mut run_record).completed = 0;
     assert!(!study_text(&run_record, ReportExtent::Full, &Style::plain()).contains(message));
     assert!(!study_html(&run_record, &[]).contains(message));
-    // One subject of two: its bar is missing, and so is its figure.
-    many.conclusions.summaries[1].phases = Some(phases([2.0, 0.0, 900.0, 100.0]));
-    let html = study_html(&many, &[]);
+    // The bar and the figure of one of two subjects are missing.
+    record.conclusions.summaries[1].phases = Some(phases([2.0, 0.0, 900.0, 100.0]));
+    let html = study_html(&record, &[]);
     assert!(!html.contains(message));
     let row = between(&html, "<th scope=\"row\" class=\"who\">nginx", "</tr>");
     assert!(row.contains("class=\"ratio\">-</td>"), "{row}");

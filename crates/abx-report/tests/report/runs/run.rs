@@ -13,11 +13,11 @@ use crate::support::{
 
 #[test]
 fn everything_ok() {
-    // Method: a server on this machine that responds to everything.
+    // Method: a server on this machine that responds to every request.
     assert_snapshot!(study_text(&run(), ReportExtent::Full, &Style::plain()));
 }
 
-/// A run on a few lines.
+/// The brief report of a run, which has few lines.
 fn at_a_glance(record: &StudyRecord) -> String {
     let text = study_text(record, ReportExtent::Brief, &Style::plain());
     assert!(text.lines().count() <= 14, "{text}");
@@ -26,8 +26,8 @@ fn at_a_glance(record: &StudyRecord) -> String {
 
 #[test]
 fn a_run_at_a_glance() {
-    // Method: a server on this machine that responds to everything, and the same with what the
-    // words mean, of which the report on a few lines is the beginning.
+    // Method: a server on this machine that responds to every request. The explained report begins
+    // with the brief one and adds the meaning of its words.
     assert_snapshot!(at_a_glance(&run()));
     let explained = study_text(&run(), ReportExtent::Explained, &Style::plain());
     assert!(explained.starts_with(&at_a_glance(&run())), "{explained}");
@@ -36,9 +36,9 @@ fn a_run_at_a_glance() {
 
 #[test]
 fn handshakes_have_a_line_if_there_were_any() {
-    // Method: the usual run with times of handshakes: a line of the screen, a row of all
-    // figures and of the page, and what the word means; nothing of them without.
-    let shown = |record: &StudyRecord| {
+    // Method: the usual run without times of handshakes, then with them: a line of the brief
+    // report, a row of the full report and of the page, and the meaning of the word.
+    let reports = |record: &StudyRecord| {
         [
             ReportExtent::Brief,
             ReportExtent::Full,
@@ -47,10 +47,10 @@ fn handshakes_have_a_line_if_there_were_any() {
         .map(|extent| study_text(record, extent, &Style::plain()))
     };
     let mut record = run();
-    let without = shown(&record).concat() + &study_html(&record, &[]);
+    let without = reports(&record).concat() + &study_html(&record, &[]);
     assert!(!without.to_lowercase().contains("handshake"), "{without}");
     figures(&mut record).handshake_us = Some(times(1_234));
-    let [brief, full, explained] = shown(&record);
+    let [brief, full, explained] = reports(&record);
     assert!(brief.contains("TLS handshake  p50 1.23 ms, p99"), "{brief}");
     assert!(!brief.contains("resumed"), "{brief}");
     figures(&mut record).handshakes_resumed = Some(0.66);
@@ -60,7 +60,7 @@ fn handshakes_have_a_line_if_there_were_any() {
         resumption: true,
         shows_certificate: false,
     });
-    let [resumed, ..] = shown(&record);
+    let [resumed, ..] = reports(&record);
     let words: Vec<&str> = resumed.split_whitespace().collect();
     assert!(
         words.join(" ").contains("; 66.0 % resumed status"),
@@ -80,7 +80,7 @@ fn handshakes_have_a_line_if_there_were_any() {
 
 #[test]
 fn failures_at_a_glance() {
-    // Method: resets that void it, with a note of each cause, many of one of them.
+    // Method: a run that resets make invalid, with notes of two causes, many of one of them.
     let mut record = failing();
     let notes = (0..12).map(|number| {
         let message = format!("{number} % of the time was taken: by others");
@@ -95,22 +95,22 @@ fn failures_at_a_glance() {
 
 #[test]
 fn a_brief_report_separates_statuses_and_errors() {
-    // Method: responses of another status, and of the right status with another body; an
-    // attempt that was made again is no error.
+    // Method: responses with a wrong status, and with the expected status and a wrong body. An
+    // attempt that was repeated is no error.
     let mut record = run();
     slice(&mut record).sent = 1_000;
     slice(&mut record).completed = 990;
     slice(&mut record).ok = 900;
-    let came = r#"{"ok":900,"wrong_status":60,"wrong_body":30,"timeout":8,"idle_close":2}"#;
-    slice(&mut record).outcomes = outcomes(came);
+    let json = r#"{"ok":900,"wrong_status":60,"wrong_body":30,"timeout":8,"idle_close":2}"#;
+    slice(&mut record).outcomes = outcomes(json);
     let text = at_a_glance(&record);
     assert!(
         text.contains("status         2xx 930, another than 200 60\n"),
         "{text}"
     );
-    // Of older records it is not known which ones came.
-    let came = r#"{"204":1,"404":50,"429":4,"503":5}"#;
-    figures(&mut record).wrong_statuses = serde_json::from_str(came).unwrap();
+    // The record above, like older ones, lacks the wrong statuses.
+    let json = r#"{"204":1,"404":50,"429":4,"503":5}"#;
+    figures(&mut record).wrong_statuses = serde_json::from_str(json).unwrap();
     let text = at_a_glance(&record);
     assert!(
         text.contains("status         2xx 931, 4xx 54, 5xx 5\n"),
@@ -125,14 +125,14 @@ fn a_brief_report_separates_statuses_and_errors() {
 
 #[test]
 fn an_overloaded_run_at_a_glance() {
-    // Method: a quarter never sent, and times that rest on it.
+    // Method: a quarter of the requests was never sent, and times depend on them.
     assert_snapshot!(at_a_glance(&overloaded_run()));
 }
 
 #[test]
 fn failures() {
-    // Method: one failure in about 400,000 must not vanish, resets void, and
-    // the server is on another machine.
+    // Method: a timeout in about 400,000 requests, which must be visible; resets, which make the
+    // run invalid; and a server on another machine.
     assert_snapshot!(study_text(&failing(), ReportExtent::Full, &Style::plain()));
 }
 
@@ -149,8 +149,8 @@ fn failing() -> StudyRecord {
 }
 
 #[test]
-fn nothing_responded() {
-    // Method: every connection refused; no figure is made up.
+fn a_run_without_any_response() {
+    // Method: the server refused every connection. The report invents no figure.
     let mut record = run();
     slice(&mut record).sent = 50;
     slice(&mut record).completed = 0;
@@ -170,13 +170,14 @@ fn nothing_responded() {
 
 #[test]
 fn an_open_loop_that_kept_its_rate() {
-    // Method: the requested and the achieved rate, and how late sends were.
+    // Method: the requested and the achieved rate, and the lateness of requests.
     assert_snapshot!(study_text(&open_run(), ReportExtent::Full, &Style::plain()));
 }
 
 #[test]
 fn an_open_loop_that_was_overloaded() {
-    // Method: a quarter never sent; quantiles that rest on it are at least.
+    // Method: a quarter of the requests was never sent. Quantiles that depend on them are lower
+    // bounds.
     assert_snapshot!(study_text(
         &overloaded_run(),
         ReportExtent::Full,
@@ -186,7 +187,7 @@ fn an_open_loop_that_was_overloaded() {
 
 #[test]
 fn an_open_loop_that_was_overloaded_in_ascii() {
-    // Method: the overloaded run without letters beyond ASCII; columns still line up.
+    // Method: the overloaded run in ASCII, with aligned columns.
     let style = Style {
         unicode: false,
         ..Style::plain()
@@ -198,7 +199,7 @@ fn an_open_loop_that_was_overloaded_in_ascii() {
 
 #[test]
 fn arrivals_are_worded_as_requested() {
-    // Method: each kind; a rate that changes has no single figure to be offered.
+    // Method: each kind of arrivals. A rate that changes has no single offered figure.
     let line = |kind, text: &str| {
         let mut record = open_run();
         record.measured.loads[0].settings.arrivals.kind = kind;
@@ -246,7 +247,7 @@ fn arrivals_are_worded_as_requested() {
 
 #[test]
 fn a_limit_of_times_does_not_limit_throughput() {
-    // Method: a limit of times alone.
+    // Method: a finding that limits only times.
     let mut record = run();
     record.conclusions.validity.findings = vec![finding(Level::Bound).of_times()];
     let text = study_text(&record, ReportExtent::Full, &Style::plain());
@@ -264,7 +265,7 @@ fn a_run_at_its_limit_reports_an_at_least() {
 
 #[test]
 fn json_is_the_record_on_one_line() {
-    // Method: written and read again.
+    // Method: the record is written and read again.
     let record = StudyRecord::judged(abx_fixtures::run());
     let json = record_json(&record);
     assert_eq!(json.matches('\n').count(), 1);
@@ -273,8 +274,8 @@ fn json_is_the_record_on_one_line() {
 
 #[test]
 fn a_run_has_the_timings_that_the_server_reports() {
-    // Method: four durations, of which the longest three are named where there is little
-    // room; and a run without any.
+    // Method: a run without server timings, then with four, of which the brief report names the
+    // longest three.
     let mut record = run();
     assert!(!at_a_glance(&record).contains("server says"));
     let time = |name: &str, mean| ServerTime {
@@ -308,7 +309,7 @@ fn a_run_has_the_timings_that_the_server_reports() {
 
 #[test]
 fn several_requests_are_worded_as_drawn_at_random() {
-    // Method: two requests with their weights, and too many to be named.
+    // Method: two requests with their weights, and too many requests to be named.
     let mut record = run();
     let settings = &mut record.measured.loads[0].settings;
     let other = settings.requests[0].clone();

@@ -1,4 +1,4 @@
-//! How reports show the time that subjects give in `Server-Timing`.
+//! The times of `Server-Timing` headers in reports.
 
 use abx_report::{ReportExtent, Style, study_markdown, study_text};
 use abx_verdict::{MeanInterval, ServerTime, ServerTimeDifference};
@@ -8,8 +8,8 @@ use crate::support::study_html;
 
 #[test]
 fn every_report_has_the_server_timings_of_subjects() {
-    // Method: a duration with an interval, one of a single block whose name would be markup,
-    // and a difference; and the same study without any.
+    // Method: a time with an interval, a time of a single block whose name looks like markup, and a
+    // difference; and a study without these times.
     let mut record = study();
     let without = study_text(&record, ReportExtent::Full, &Style::plain());
     assert!(!without.contains("Server-Timing"), "{without}");
@@ -46,9 +46,9 @@ fn every_report_has_the_server_timings_of_subjects() {
     let plain = |text: String| text.replace('\u{a0}', " ");
     let text = plain(study_text(&record, ReportExtent::Full, &Style::plain()));
     let line = |start: &str| {
-        let found_text = text.lines().find(|line| line.starts_with(start));
-        let result = found_text.unwrap_or_else(|| panic!("{start}: {text}"));
-        result.split_whitespace().collect::<Vec<_>>().join(" ")
+        let line = text.lines().find(|line| line.starts_with(start));
+        let line = line.unwrap_or_else(|| panic!("{start}: {text}"));
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert_eq!(
         line("connect of"),

@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 
 use crate::support::{figures, run, times};
 
-/// A run of a login and what follows, of which some failed.
+/// A run of a login and the request after it, with some failed logins.
 fn record() -> StudyRecord {
     let mut record = run();
     let settings = &mut record.measured.loads[0].settings;
@@ -62,7 +62,7 @@ fn a_run_shows_each_step_of_its_sessions() {
 
 #[test]
 fn the_page_of_a_run_has_its_steps_and_no_markup_of_their_names() {
-    // Method: the page of the same run, whose scenario has a name that is no HTML.
+    // Method: the page of the run, whose scenario file has a name with markup.
     let page = study_html(&record(), &[], RecordPlace::default()).replace('\u{a0}', " ");
     for part in [
         "<caption>Response time by step</caption>",
@@ -78,7 +78,7 @@ fn the_page_of_a_run_has_its_steps_and_no_markup_of_their_names() {
 
 #[test]
 fn steps_without_a_response_have_no_picture() {
-    // Method: users began sessions, and no step had a response.
+    // Method: sessions began, but no step had a response.
     let mut record = record();
     for step in &mut figures(&mut record).steps {
         step.response_time_us = Default::default();

@@ -5,7 +5,7 @@ use abx_verdict::timer::{MarkedRun, Marker, TimerRecord, TimerRuns};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
-/// A run with these markers at so many µs.
+/// A run with these markers, each with its time in µs.
 fn marked(markers: &[(&str, u64)], end_us: u64) -> MarkedRun {
     let marker = |(name, at_us): &(&str, u64)| Marker {
         name: (*name).to_owned(),
@@ -38,8 +38,8 @@ fn one_run() {
 
 #[test]
 fn runs_that_differ() {
-    // Method: three of five runs, a marker that comes twice, one that one run lacks, and one
-    // that came in one piece with another.
+    // Method: three of five runs; a marker that occurs twice, one that a run lacks, and two at the
+    // same time.
     let runs = vec![
         marked(
             &[("connect", 260), ("get row", 6_400), ("get row", 9_000)],
@@ -56,7 +56,7 @@ fn runs_that_differ() {
 
 #[test]
 fn many_runs_have_a_p99() {
-    // Method: a hundred runs, whose times go through all ranks.
+    // Method: a hundred runs with a hundred different times.
     let runs = (1..=100).map(|run| marked(&[("connect", 10 * run)], 20 * run));
     assert_snapshot!(timer_text(&record(100, runs.collect()), &Style::plain()));
 }
@@ -69,7 +69,7 @@ proptest! {
         names in prop::collection::vec(any::<String>(), 0..6),
         times in any::<[u64; 2]>(),
     ) {
-        // Method: any names and times, in both letter sets.
+        // Method: any names and times, in Unicode and ASCII.
         let markers = names.iter().map(|name| Marker { name: name.clone(), at_ns: times[0] });
         let run = MarkedRun { markers: markers.collect(), end_ns: times[1] };
         let style = Style { color: false, unicode, width };

@@ -1,4 +1,4 @@
-//! Loads of WebSocket in reports: their own words.
+//! WebSocket loads in reports, which have words of their own.
 
 use abx_evidence::{Broadcasts, Held, HeldFigures, LoadShape, Message, MessageKind};
 use abx_fixtures::{URL, sides};
@@ -8,7 +8,7 @@ use abx_verdict::{Axis, Metric, Scalability, StudyRecord, Sweep, Verdict};
 use crate::support::study_html;
 use crate::support::{comparison, figures, run, study, times};
 
-/// A run as its words on one line.
+/// The report of a run on one line.
 fn words(record: &StudyRecord) -> String {
     let text = study_text(record, ReportExtent::Full, &Style::plain());
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -16,7 +16,7 @@ fn words(record: &StudyRecord) -> String {
 
 #[test]
 fn a_run_of_echoes_is_worded_in_messages() {
-    // Method: the usual run as echoes; nothing of it is reported as requests.
+    // Method: the usual run as echoes. The report has no word about requests.
     let mut record = run();
     record.measured.loads[0].settings.exchange.shape = LoadShape::Echo;
     record.measured.loads[0].settings.exchange.protocol = "websocket".to_owned();
@@ -38,7 +38,7 @@ fn a_run_of_echoes_is_worded_in_messages() {
 
 #[test]
 fn a_run_of_broadcasts_has_the_times_of_listeners() {
-    // Method: first and median listener with figures of their own.
+    // Method: different times of the first and the median listener.
     let mut record = run();
     record.measured.loads[0].settings.exchange.shape = LoadShape::Broadcast;
     figures(&mut record).broadcasts = Some(Broadcasts {
@@ -62,7 +62,7 @@ fn a_run_of_broadcasts_has_the_times_of_listeners() {
 
 #[test]
 fn a_run_of_held_connections_reports_no_requests() {
-    // Method: 999 of 1,000 held, one lost, 10 kB each.
+    // Method: 999 of 1,000 connections held with 10 kB each, one lost.
     let mut record = run();
     record.measured.loads[0].settings.exchange.shape = LoadShape::Connections;
     sides(&mut record.measured, URL).next().unwrap().held = Some(Held {
@@ -86,7 +86,7 @@ fn a_run_of_held_connections_reports_no_requests() {
 
 #[test]
 fn a_study_of_messages_compares_messages() {
-    // Method: verdict and table in each format.
+    // Method: the verdict and the table in each format.
     let mut record = study();
     for load in &mut record.measured.loads {
         load.settings.exchange.shape = LoadShape::Echo;
@@ -104,7 +104,7 @@ fn a_study_of_messages_compares_messages() {
 
 #[test]
 fn a_study_of_held_connections_shows_the_memory_of_each() {
-    // Method: a table of its own, and a verdict on which subject needs less.
+    // Method: a separate table, and a verdict about the memory per connection.
     let mut record = study();
     for load in &mut record.measured.loads {
         load.settings.exchange.shape = LoadShape::Connections;
@@ -119,9 +119,9 @@ fn a_study_of_held_connections_shows_the_memory_of_each() {
             memory_per_connection: Some(4_200.0),
         });
     }
-    let mut this_comparison = comparison("lighttpd", Some([0.9, 0.8, 1.1]), Verdict::Inconclusive);
-    this_comparison.metric = Metric::MemoryPerConnection;
-    record.conclusions.comparisons = vec![this_comparison];
+    let mut memory = comparison("lighttpd", Some([0.9, 0.8, 1.1]), Verdict::Inconclusive);
+    memory.metric = Metric::MemoryPerConnection;
+    record.conclusions.comparisons = vec![memory];
     let text = study_text(&record, ReportExtent::Full, &Style::plain());
     let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(

@@ -1,18 +1,19 @@
-//! All outputs of one record agree: each printed form of a verdict is read back, and compared
-//! with the comparison that it is of.
+//! All outputs of a record agree: each printed verdict is read back and compared with its
+//! comparison.
 
 mod printed;
 mod text_table;
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use abx_verdict::{Comparison, Ranking, Sense, StudyRecord, Verdict};
 
-use self::printed::{Printed, Seen};
+use self::printed::{Printed, PrintedRanking};
 use crate::readmes::{read_json, records};
 
-/// The mark that a comparison has, and the word that ends its sentence.
+/// The mark of a comparison, and the word that ends its sentence.
 fn expected(comparison: &Comparison) -> (&'static str, &'static str) {
     match comparison.verdict {
         Verdict::Faster => ("▲", "faster"),
@@ -29,41 +30,33 @@ fn expected(comparison: &Comparison) -> (&'static str, &'static str) {
 fn contradictions(record: &StudyRecord, printed: &Printed) -> Vec<String> {
     let mut wrong = Vec::new();
     let comparisons = &record.conclusions.comparisons;
-    let seen = printed.verdicts(record);
-    for Seen {
-        place,
-        number,
-        mark,
-        word,
-    } in &seen
-    {
-        let (its_mark, its_word) = expected(&comparisons[*number]);
-        let is_so = mark.as_ref().is_none_or(|mark| mark == its_mark)
-            && word.as_ref().is_none_or(|word| word == its_word);
-        if !is_so {
-            let [a, b] = [
-                &comparisons[*number].subject,
-                &comparisons[*number].baseline,
-            ];
+    let verdicts = printed.verdicts(record);
+    for verdict in &verdicts {
+        let comparison = &comparisons[verdict.index];
+        let (mark, word) = expected(comparison);
+        let is_expected = verdict.mark.as_ref().is_none_or(|text| text == mark)
+            && verdict.word.as_ref().is_none_or(|text| text == word);
+        if !is_expected {
+            let (subject, baseline) = (&comparison.subject, &comparison.baseline);
             wrong.push(format!(
-                "{place}: {a} and {b} are {mark:?} {word:?}, not {its_mark} {its_word}"
+                "{subject} and {baseline}: {verdict:?}, expected {mark} {word}"
             ));
         }
     }
-    for (number, comparison) in comparisons.iter().enumerate() {
-        let primary = record
+    for (index, comparison) in comparisons.iter().enumerate() {
+        let is_primary = record
             .conclusions
             .primary()
             .any(|other| std::ptr::eq(other, comparison));
-        let places = seen.iter().filter(|seen| seen.number == number);
-        let mut places: Vec<&str> = places.map(|seen| seen.place).collect();
-        places.sort_unstable();
-        places.dedup();
-        let forms = printed.forms();
-        if primary && places.len() < forms {
-            let [a, b] = [&comparison.subject, &comparison.baseline];
+        let places: BTreeSet<&str> = verdicts
+            .iter()
+            .filter(|verdict| verdict.index == index)
+            .map(|verdict| verdict.place)
+            .collect();
+        if is_primary && places.len() < printed.places_min() {
+            let (subject, baseline) = (&comparison.subject, &comparison.baseline);
             wrong.push(format!(
-                "{a} and {b} under {} stand in {places:?} only",
+                "{subject} and {baseline} under {} are only in {places:?}",
                 comparison.load
             ));
         }
@@ -71,12 +64,12 @@ fn contradictions(record: &StudyRecord, printed: &Printed) -> Vec<String> {
             wrong.push(format!("{comparison:?}"));
         }
     }
-    wrong.extend(printed.bounds_beyond_themselves());
+    wrong.extend(printed.bounds_with_intervals());
     wrong.extend(wrong_rankings(record, printed));
     wrong
 }
 
-/// Whether the side of 1 on which the ratio lies is the one that the verdict names.
+/// Whether the ratio lies on the side of 1 that the verdict names.
 fn is_consistent(comparison: &Comparison) -> bool {
     let Some(ratio) = comparison
         .ratio
@@ -91,10 +84,10 @@ fn is_consistent(comparison: &Comparison) -> bool {
     }
 }
 
-/// Where rankings contradict themselves, each other and the comparisons.
+/// Contradictions of printed rankings with the record's rankings and comparisons.
 fn wrong_rankings(record: &StudyRecord, printed: &Printed) -> Vec<String> {
     let mut wrong = Vec::new();
-    // One in which most share the first place is not shown.
+    // Outputs leave out rankings in which most subjects share the first place.
     let has_order = |ranking: &&Ranking| {
         let first = ranking.places.iter().filter(|place| place.tied_for_first);
         let (first, places) = (first.count(), ranking.places.len());
@@ -106,95 +99,91 @@ fn wrong_rankings(record: &StudyRecord, printed: &Printed) -> Vec<String> {
         .iter()
         .filter(has_order)
         .collect();
-    for (form, shown_rankings) in printed.rankings(record) {
-        if shown_rankings.len() != rankings.len() {
+    for (output, printed_rankings) in printed.rankings(record) {
+        if printed_rankings.len() != rankings.len() {
             wrong.push(format!(
-                "{form} has {} of {} rankings",
-                shown_rankings.len(),
+                "{output} has {} of {} rankings",
+                printed_rankings.len(),
                 rankings.len()
             ));
         }
-        for (ranking, shown) in rankings.iter().zip(shown_rankings) {
-            let under = format!("{form}, under {}", ranking.load);
-            let ranks = |name: &str| {
-                let mut places = shown.ranks.iter();
-                places
-                    .find(|(subject, ..)| subject == name)
-                    .map(|(_, best, worst)| [*best, *worst])
-            };
-            for place in &ranking.places {
-                let its = [place.best, place.worst];
-                if ranks(&place.subject) != Some(its) {
-                    wrong.push(format!(
-                        "{under}: {} has not the ranks {its:?}",
-                        place.subject
-                    ));
-                }
-            }
-            for (name, best, _) in &shown.ranks {
-                if (*best == 1) != shown.first.contains(name) {
-                    wrong.push(format!(
-                        "{under}: {name} has rank {best}; first: {:?}",
-                        shown.first
-                    ));
-                }
-            }
-            let asked = record.conclusions.primary();
-            let asked = asked.filter(|comparison| {
-                (&comparison.load, comparison.metric) == (&ranking.load, ranking.metric)
-            });
-            for comparison in asked.filter(|this_comparison| this_comparison.verdict.is_directed())
-            {
-                let is_better = expected(comparison).0 == "▲";
-                let [better, worse] = if is_better {
-                    [&comparison.subject, &comparison.baseline]
-                } else {
-                    [&comparison.baseline, &comparison.subject]
-                };
-                let (Some(better_ranks), Some(worse_ranks)) = (ranks(better), ranks(worse)) else {
-                    continue;
-                };
-                if better_ranks[0] >= worse_ranks[0] || better_ranks[1] >= worse_ranks[1] {
-                    wrong.push(format!(
-                        "{under}: {better} {better_ranks:?}, {worse} {worse_ranks:?}"
-                    ));
-                }
+        for (ranking, printed_ranking) in rankings.iter().zip(&printed_rankings) {
+            for mistake in ranking_mistakes(record, ranking, printed_ranking) {
+                wrong.push(format!("{output}, under {}: {mistake}", ranking.load));
             }
         }
     }
     wrong
 }
 
-/// The records of the catalog, and those that are kept for their reports.
-pub fn all_records() -> impl Iterator<Item = (String, StudyRecord)> {
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abx/tests/golden/records");
-    let kept = fs::read_dir(kept)
-        .expect("a record that is kept")
-        .map(|entry| entry.expect("a record that is kept").path());
-    let is_study = |path: &PathBuf| {
-        let name = path
-            .file_name()
-            .expect("a record that is kept")
-            .to_string_lossy();
-        name.starts_with("study-")
+/// Contradictions of one printed ranking.
+fn ranking_mistakes(
+    record: &StudyRecord,
+    ranking: &Ranking,
+    printed: &PrintedRanking,
+) -> Vec<String> {
+    let mut mistakes = Vec::new();
+    let ranks = |name: &str| {
+        let mut subjects = printed.ranks.iter();
+        let (_, best, worst) = subjects.find(|(subject, ..)| subject == name)?;
+        Some([*best, *worst])
     };
-    let kept = kept.filter(is_study);
-    let kept = kept.map(|path| {
-        (
-            path.display().to_string(),
-            read_json(&fs::read(&path).expect("a record that is kept")),
-        )
+    for place in &ranking.places {
+        let expected = [place.best, place.worst];
+        if ranks(&place.subject) != Some(expected) {
+            mistakes.push(format!("{} lacks the ranks {expected:?}", place.subject));
+        }
+    }
+    for (name, best, _) in &printed.ranks {
+        if (*best == 1) != printed.first.contains(name) {
+            let first = &printed.first;
+            mistakes.push(format!("{name} has rank {best}; first: {first:?}"));
+        }
+    }
+    let directed = record.conclusions.primary().filter(|comparison| {
+        (&comparison.load, comparison.metric) == (&ranking.load, ranking.metric)
+            && comparison.verdict.is_directed()
     });
+    for comparison in directed {
+        let mut pair = [&comparison.subject, &comparison.baseline];
+        if expected(comparison).0 != "▲" {
+            pair.reverse();
+        }
+        let [better, worse] = pair;
+        let (Some(better_ranks), Some(worse_ranks)) = (ranks(better), ranks(worse)) else {
+            continue;
+        };
+        if better_ranks[0] >= worse_ranks[0] || better_ranks[1] >= worse_ranks[1] {
+            mistakes.push(format!("{pair:?}: {better_ranks:?}, {worse_ranks:?}"));
+        }
+    }
+    mistakes
+}
+
+/// The records of the catalog, and the golden records of studies.
+pub fn all_records() -> impl Iterator<Item = (String, StudyRecord)> {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abx/tests/golden/records");
+    let golden = fs::read_dir(golden)
+        .expect("the folder of golden records")
+        .map(|entry| entry.expect("a golden record").path())
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("study-")
+        })
+        .map(|path| {
+            let json = fs::read(&path).expect("a golden record");
+            (path.display().to_string(), read_json(&json))
+        });
     let catalog = records().iter();
     let catalog = catalog.map(|(folder, record)| (folder.display().to_string(), record.clone()));
-    kept.chain(catalog)
+    golden.chain(catalog)
 }
 
 #[test]
 fn all_outputs_of_a_record_agree_about_every_pair() {
-    // Method: for each saved record, the grid, sentences and rankings of the terminal, the
-    // tables and sentences of Markdown, and the matrix, cards, rows and rankings of the page
-    // are read back and compared with the comparisons.
+    // Method: for each saved record, the test reads back the grid, sentences and rankings of the
+    // terminal, the tables and sentences of Markdown, and the matrix, cards, rows and rankings of
+    // the page, and compares them with the comparisons.
     let mut verdicts = 0;
     for (name, record) in all_records() {
         let printed = Printed::of(&record);
@@ -206,13 +195,13 @@ fn all_outputs_of_a_record_agree_about_every_pair() {
     assert!(verdicts > 2_000, "{verdicts}");
 }
 
-/// Puts one text in the place of another one, which is there.
+/// Replaces the first occurrence of a text, which must exist.
 fn swap(text: &mut String, from: &str, to: &str) {
     assert!(text.contains(from), "{from}");
     *text = text.replacen(from, to, 1);
 }
 
-/// A page on which one of two that share a place does not.
+/// The outputs with one tie missing on the page.
 fn without_a_tie(printed: &Printed) -> Printed {
     let mut tied = printed.clone();
     swap(&mut tied.html, "<td>tied</td>", "<td></td>");
@@ -221,11 +210,11 @@ fn without_a_tie(printed: &Printed) -> Printed {
 
 #[test]
 fn a_planted_contradiction_is_found_in_every_output() {
-    // Method: in a record with rankings, bounds and all verdicts, one change in one output at a
-    // time, then one in the conclusions behind them.
+    // Method: a record with rankings, bounds and all verdicts. One change in one output at a
+    // time, then one change in the conclusions.
     let mut record = crate::readmes::record_of("app-server");
     record.conclusions.comparisons[0].at_least = true;
-    // Without questions, sentences stand above the matrix.
+    // Without questions, reports have sentences above the matrix.
     let contrasts = record.measured.settings.contrasts.iter_mut();
     contrasts.for_each(|contrast| contrast.question = None);
     let printed = Printed::of(&record);
@@ -277,11 +266,10 @@ fn a_planted_contradiction_is_found_in_every_output() {
         assert!(!wrong.is_empty(), "{name}");
     }
     assert!(!contradictions(&record, &without_a_tie(&printed)).is_empty());
-    let comparisons = &mut record.conclusions.comparisons;
-    let mut directed = comparisons.iter_mut();
-    let directed = directed
+    let mut comparisons = record.conclusions.comparisons.iter_mut();
+    let directed = comparisons
         .find(|comparison| comparison.verdict.is_directed())
         .unwrap();
     directed.verdict = directed.verdict.mirrored();
-    assert!(contradictions(&record, &printed).len() >= printed.forms());
+    assert!(contradictions(&record, &printed).len() >= printed.places_min());
 }

@@ -1,4 +1,4 @@
-//! A subject that is compared with nothing: its capacity, its knee, its curve.
+//! A subject without a comparison: its capacity, its knee, its curve.
 
 use abx_report::{ReportExtent, Style, study_markdown, study_text};
 use abx_verdict::{Axis, Capacity, Knee, Metric, StudyRecord, Sweep};
@@ -45,35 +45,34 @@ fn text(record: &StudyRecord) -> String {
 
 #[test]
 fn a_curve_has_a_line_and_a_bar_for_each_load_and_its_knee() {
-    // Method: three loads of one server; the words are on the terminal, on the page and in
-    // Markdown, where nothing mentions a comparison.
+    // Method: three loads of one server. The terminal, the page and Markdown have the same words,
+    // and none mentions a comparison.
     let mut record = alone();
     let bar = format!("c100 {} 9,000", "█".repeat(40));
-    let message = text(&record);
+    let terminal = text(&record);
     for part in [
         "From 10 connections on, nginx gives 95 %",
         &bar,
         "c10 8,800",
     ] {
-        assert!(message.contains(part), "{part}: {message}");
+        assert!(terminal.contains(part), "{part}: {terminal}");
     }
     let (html, markdown) = (study_html(&record, &[]), study_markdown(&record, &[]));
-    for page in [&message, &html, &markdown] {
-        assert!(page.contains("From 10 connections on"), "{page}");
-        assert!(!page.contains("Nothing was compared"), "{page}");
+    for report in [&terminal, &html, &markdown] {
+        assert!(report.contains("From 10 connections on"), "{report}");
+        assert!(!report.contains("Nothing was compared"), "{report}");
     }
     for word in ["crossover", "baseline", "Which is faster"] {
-        assert!(
-            !(message.contains(word) || markdown.contains(word)),
-            "{word}"
-        );
+        for report in [&terminal, &markdown] {
+            assert!(!report.contains(word), "{word}: {report}");
+        }
     }
     assert!(html.contains("How much can nginx serve?"));
     record.conclusions.sweeps[0].knees[0].connections = None;
     assert!(text(&record).contains("with the most connections tried"));
 }
 
-/// The same server under three rates, of which it does not keep up with the last.
+/// The same server under three rates. It does not keep up with the last one.
 fn along_rates() -> StudyRecord {
     let mut record = alone();
     let rates = [("r100", 100.0), ("r200", 200.0), ("r400", 400.0)];
@@ -105,9 +104,9 @@ fn along_rates() -> StudyRecord {
 }
 
 #[test]
-fn along_rates_bars_show_response_times_and_not_the_rates_that_were_offered() {
-    // Method: three rates of one server, whose p99 grows 228-fold; each time has the unit of
-    // its size, and the ends of the curve are a sentence in every output.
+fn bars_along_rates_show_response_times() {
+    // Method: three rates of one server, whose p99 grows 228-fold. Each time has the unit of its
+    // size, and every output has a sentence about the ends of the curve.
     let record = along_rates();
     let terminal = text(&record);
     for part in [
@@ -132,8 +131,7 @@ fn along_rates_bars_show_response_times_and_not_the_rates_that_were_offered() {
 
 #[test]
 fn the_page_of_one_server_begins_with_its_curve_and_has_a_row_per_load() {
-    // Method: the order of the page's parts, one table for all loads, and no column in which
-    // nothing is known.
+    // Method: the order of the page's parts, one table for all loads, and no empty column.
     let mut record = along_rates();
     for summary in &mut record.conclusions.summaries {
         summary.ready_s = None;
@@ -157,7 +155,7 @@ fn the_page_of_one_server_begins_with_its_curve_and_has_a_row_per_load() {
 
 #[test]
 fn a_capacity_has_a_sentence_for_each_kind_of_bound() {
-    // Method: with both ends, with one, and outside the tried rates.
+    // Method: a capacity with both ends, with one end, and outside the tried rates.
     let mut record = alone();
     let objective = "p99<50ms,errors<0.1%";
     for (rate_per_s, low, high, message) in [

@@ -1,5 +1,5 @@
-//! Reports of studies with expectations, which their response heads, and of studies with fewer
-//! blocks than a verdict needs.
+//! Reports that begin with the results of expectations, and reports of studies with fewer blocks
+//! than a verdict needs.
 
 use abx_report::{
     ReportExtent, Style, expectations_text, record_json, settling_flag, study_junit,
@@ -11,8 +11,8 @@ use abx_verdict::{Comparison, Expectation, ExpectationResult, StudyRecord, Verdi
 use crate::support::study_html;
 use crate::support::{comparison, set_blocks, study, subject};
 
-/// The results of the usual study, whose ratio is 1.12 (1.08 to 1.16), on these.
-fn asked(record: &StudyRecord, texts: &[&str]) -> Vec<ExpectationResult> {
+/// The results of these expectations; the ratio of the usual study is 1.12 (1.08 to 1.16).
+fn results_of(record: &StudyRecord, texts: &[&str]) -> Vec<ExpectationResult> {
     let known = KnownNames {
         subjects: ["nginx", "lighttpd"].map(str::to_owned).into(),
         loads: vec!["c100".to_owned()],
@@ -26,23 +26,15 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn head(
-    record: &StudyRecord,
-    expectation_results: &[ExpectationResult],
-    extent: ReportExtent,
-) -> String {
-    words(&expectations_text(
-        record,
-        expectation_results,
-        extent,
-        &Style::plain(),
-    ))
+fn head(record: &StudyRecord, results: &[ExpectationResult], extent: ReportExtent) -> String {
+    let text = expectations_text(record, results, extent, &Style::plain());
+    words(&text)
 }
 
 #[test]
 fn the_result_of_expectations_heads_every_report() {
-    // Method: an expectation that passes although the verdict is `slower`, one that fails although
-    // it is `faster`, an undecided one, and all three; the first words of each report.
+    // Method: the first words of each report, for an expectation that passes although the verdict
+    // is `slower`, one that fails although it is `faster`, an undecided one, and all three.
     let mut slower = study();
     slower.conclusions.comparisons = vec![comparison(
         "lighttpd",
@@ -60,27 +52,27 @@ fn the_result_of_expectations_heads_every_report() {
         (study(), &["lighttpd > 1.1 * nginx"], "?", "Undecided"),
         (study(), &three, "▼", "Failed"),
     ];
-    for (record, texts, sign, word) in cases {
-        let expectation_results = asked(&record, texts);
+    for (record, texts, mark, word) in cases {
+        let results = results_of(&record, texts);
         let headline = match texts {
             [only] => format!("{word}: {only}"),
             _ => format!("{word}: 3 checks, 1 failed, 1 undecided, 1 passed"),
         };
-        let text = head(&record, &expectation_results, ReportExtent::Brief);
+        let text = head(&record, &results, ReportExtent::Brief);
         assert!(text.starts_with(&headline), "{text}");
         let escaped = headline
             .replace('>', "&gt;")
             .replace('<', "&lt;")
             .replace('*', "\\*");
-        let markdown = study_markdown(&record, &expectation_results);
-        let first = markdown.lines().next().unwrap();
-        assert_eq!(first, format!("### {sign} abx: {escaped}"));
-        let html = study_html(&record, &expectation_results);
+        let markdown = study_markdown(&record, &results);
+        let first_line = markdown.lines().next().unwrap();
+        assert_eq!(first_line, format!("### {mark} abx: {escaped}"));
+        let html = study_html(&record, &results);
         let heading = headline.replace('<', "&lt;").replace('>', "&gt;");
         assert!(html.contains(&format!("<h1>{heading}</h1>")), "{heading}");
         let [expected, verdicts] = ["id=\"expected\"", "id=\"verdicts\""].map(|id| html.find(id));
         assert!(expected.unwrap() < verdicts.unwrap());
-        let junit = study_junit(&record, &expectation_results);
+        let junit = study_junit(&record, &results);
         let property = format!("name=\"expectations\" value=\"{}\"", word.to_lowercase());
         assert!(junit.contains(&property), "{junit}");
         let [expected, compared] = ["abx.expectation", "abx.comparison"].map(|id| junit.find(id));
@@ -91,19 +83,19 @@ fn the_result_of_expectations_heads_every_report() {
 }
 
 #[test]
-fn many_checks_that_passed_are_counted_and_full_has_them() {
+fn brief_reports_only_count_many_passed_checks() {
     // Method: ten expectations that pass and one that fails.
     let record = study();
     let mut texts = vec!["lighttpd >= nginx"; 10];
     texts.push("lighttpd <= nginx");
-    let expectation_results = asked(&record, &texts);
-    let brief = head(&record, &expectation_results, ReportExtent::Brief);
+    let results = results_of(&record, &texts);
+    let brief = head(&record, &results, ReportExtent::Brief);
     assert!(brief.starts_with("Failed: 11 checks, 1 failed, 10 passed. Failed: lighttpd <= nginx"));
     assert!(
         !brief.contains("Passed:") && brief.ends_with("that passed."),
         "{brief}"
     );
-    let full = head(&record, &expectation_results, ReportExtent::Full);
+    let full = head(&record, &results, ReportExtent::Full);
     assert_eq!(
         full.matches("Passed: lighttpd >= nginx").count(),
         10,
@@ -113,47 +105,43 @@ fn many_checks_that_passed_are_counted_and_full_has_them() {
 
 #[test]
 fn an_undecided_expectation_names_the_flag_that_settles_it() {
-    // Method: a ratio of 1.12 in six blocks of 6 s, which is 1.8 % above the limit and reaches
-    // 3.6 % to each side: 6 · (3.57 / 1.80)² − 6 = 17.6, so 18 blocks more. 38 s and 18 blocks
-    // are 153 s, with a tenth more 3 minutes. A limit at the ratio itself has no such number.
+    // Method: a ratio of 1.12 in six blocks of 6 s, 1.8 % above the limit, with an interval of
+    // 3.6 % to each side: 6 · (3.57 / 1.80)² − 6 = 17.6, so 18 more blocks. 38 s and 18 blocks
+    // are 153 s; plus a tenth, this is 3 minutes. A limit at the ratio itself has no such number.
     let mut record = study();
-    let open = "lighttpd > 1.1 * nginx";
-    let ordered = asked(&record, &[open]);
-    assert_eq!(
-        settling_flag(&record, &ordered).as_deref(),
-        Some("--blocks 24")
-    );
+    let undecided = "lighttpd > 1.1 * nginx";
+    let results = results_of(&record, &[undecided]);
+    let flag = settling_flag(&record, &results).unwrap();
+    assert_eq!(flag, "--blocks 24");
     record.measured.settings.blocks = None;
     record.conclusions.comparisons[0].blocks = 7;
     set_blocks(&mut record, 7);
-    let expectation_results = asked(&record, &[open]);
-    let flag = settling_flag(&record, &expectation_results).unwrap();
+    let results = results_of(&record, &[undecided]);
+    let flag = settling_flag(&record, &results).unwrap();
     assert_eq!(flag, "--budget 3m");
-    let text = head(&record, &expectation_results, ReportExtent::Brief);
+    let text = head(&record, &results, ReportExtent::Brief);
     assert!(
         text.contains("would decide it: use `--budget 3m`."),
         "{text}"
     );
-    let at_limit = asked(&record, &["lighttpd > 1.12 * nginx"]);
+    let at_limit = results_of(&record, &["lighttpd > 1.12 * nginx"]);
     assert_eq!(settling_flag(&record, &at_limit), None);
-    let passes = asked(&record, &["lighttpd > nginx"]);
-    assert_eq!(settling_flag(&record, &passes), None);
+    let passed = results_of(&record, &["lighttpd > nginx"]);
+    assert_eq!(settling_flag(&record, &passed), None);
     record.conclusions.comparisons[0].blocks = 5;
     set_blocks(&mut record, 5);
-    let few = asked(&record, &["lighttpd > nginx"]);
+    let results = results_of(&record, &["lighttpd > nginx"]);
     // Two blocks of 7.6 s after 38 s.
-    assert_eq!(
-        settling_flag(&record, &few).as_deref(),
-        Some("--budget 60s")
-    );
-    let text = head(&record, &few, ReportExtent::Brief);
+    let flag = settling_flag(&record, &results).unwrap();
+    assert_eq!(flag, "--budget 60s");
+    let text = head(&record, &results, ReportExtent::Brief);
     assert!(
         text.contains("too few blocks, it needs at least 7, 2 more blocks"),
         "{text}"
     );
 }
 
-/// A study that its budget ended after four blocks, of so many subjects beside the baseline.
+/// A study of the baseline and `others` subjects, which its budget ended after four blocks.
 fn short(others: usize) -> StudyRecord {
     let mut record = study();
     record.measured.settings.blocks = None;
@@ -178,9 +166,9 @@ fn short(others: usize) -> StudyRecord {
 }
 
 #[test]
-fn too_few_blocks_are_called_so_in_every_view_with_the_time_that_is_missing() {
-    // Method: one comparison, and as many as a grid takes, over four blocks of 9.6 s each; no
-    // view gives another reason, and each names the missing blocks.
+fn every_view_reports_too_few_blocks_and_the_missing_time() {
+    // Method: four blocks of 9.6 s with one comparison, and with enough for a grid. Each view has
+    // this reason only, and names the missing blocks.
     for others in [1, 6] {
         let record = short(others);
         let text = |extent| study_text(&record, extent, &Style::plain());
@@ -192,34 +180,35 @@ fn too_few_blocks_are_called_so_in_every_view_with_the_time_that_is_missing() {
             visible(&study_html(&record, &[])),
         ];
         for view in &views {
-            let message = words(view);
+            let text = words(view);
             for part in ["oo few blocks", "3 more blocks (29 s): use `--budget 80s`"] {
-                assert!(message.contains(part), "{others} {part}: {message}");
+                assert!(text.contains(part), "{others} {part}: {text}");
             }
         }
         assert!(visible(&study_svg(&record)).contains("too few blocks"));
         let json: serde_json::Value = serde_json::from_str(&record_json(&record)).unwrap();
-        let value = &json["comparisons"][0];
-        assert_eq!(value["verdict"], "inconclusive");
-        assert_eq!(value["too_few_blocks"], true);
+        let comparison = &json["comparisons"][0];
+        assert_eq!(comparison["verdict"], "inconclusive");
+        assert_eq!(comparison["too_few_blocks"], true);
     }
     let json: serde_json::Value = serde_json::from_str(&record_json(&study())).unwrap();
     assert_eq!(json["comparisons"][0].get("too_few_blocks"), None);
 }
 
-/// What a page shows: without its tags, styles and record.
+/// The visible text of a page: without its tags, styles and programs.
 fn visible(page: &str) -> String {
+    let after = |text: &str, end: &str| text.find(end).map_or(text.len(), |at| at + end.len());
     let mut out = String::new();
     let mut rest = page;
     while let Some((before, tag)) = rest.split_once('<') {
         out.push_str(before);
-        let end = ["style", "script"]
-            .iter()
-            .find(|name| tag.starts_with(**name));
-        let tag = end.map_or(tag, |name| {
-            tag.split_once(&format!("</{name}")).map_or("", |two| two.1)
-        });
-        rest = tag.split_once('>').map_or("", |two| two.1);
+        rest = tag;
+        for element in ["style", "script"] {
+            if tag.starts_with(element) {
+                rest = &tag[after(tag, &format!("</{element}"))..];
+            }
+        }
+        rest = &rest[after(rest, ">")..];
         out.push(' ');
     }
     out + rest

@@ -1,15 +1,16 @@
-//! How many lines reports take on a terminal of 80 columns, and that none of them loses a verdict.
+//! The number of lines that reports take on a terminal of 80 columns, without losing a verdict.
 
 use abx_report::{ReportExtent, Style, study_text};
 use abx_verdict::{StudyRecord, Verdict};
 
 use crate::studies::agreement::all_records;
 
-/// The most lines of a report and of a full one.
-const MOST: [usize; 2] = [50, 300];
-/// The same for two subjects under one load.
-const MOST_OF_TWO: [usize; 2] = [30, 100];
+/// The most lines of a brief and of a full report.
+const LINES_MAX: [usize; 2] = [50, 300];
+/// The most lines of a brief and of a full report, for two subjects under one load.
+const PAIR_LINES_MAX: [usize; 2] = [30, 100];
 
+/// The brief and the full report.
 fn texts(record: &StudyRecord) -> [String; 2] {
     let extents = [ReportExtent::Brief, ReportExtent::Full];
     extents.map(|extent| study_text(record, extent, &Style::plain()))
@@ -19,40 +20,40 @@ fn texts(record: &StudyRecord) -> [String; 2] {
 fn every_saved_record_fits_on_a_screen() {
     // Method: the lines of both reports of each saved record.
     let mut long = Vec::new();
-    let mut seen = 0;
+    let mut count = 0;
     for (name, record) in all_records() {
-        let is_small = record.measured.subjects.len() <= 2 && record.measured.loads.len() <= 1;
-        let most = if is_small { MOST_OF_TWO } else { MOST };
+        let is_pair = record.measured.subjects.len() <= 2 && record.measured.loads.len() <= 1;
+        let most = if is_pair { PAIR_LINES_MAX } else { LINES_MAX };
         let lines = texts(&record).map(|text| text.lines().count());
         if lines[0] > most[0] || lines[1] > most[1] {
             long.push(format!("{name}: {lines:?} of {most:?}"));
         }
-        seen += 1;
+        count += 1;
     }
     assert_eq!(long, Vec::<String>::new());
-    assert!(seen >= 14, "{seen} records");
+    assert!(count >= 14, "{count} records");
 }
 
-/// How often each mark stands in the matrix of a report, whose legend is below it.
-fn marks_of_matrix(record: &StudyRecord, text: &str) -> [usize; 5] {
+/// How often each mark is in the matrix of a report. The legend ends the matrix.
+fn count_marks(record: &StudyRecord, text: &str) -> [usize; 5] {
     let contrasts = record.measured.settings.contrasts.iter();
     let questions: Vec<&String> = contrasts
-        .filter_map(|other| other.question.as_ref())
+        .filter_map(|contrast| contrast.question.as_ref())
         .collect();
     let lines = text.lines().skip_while(|line| !line.is_empty());
     let lines = lines.take_while(|line| !line.contains("▲ better"));
     let rows = lines.filter(|line| questions.iter().all(|question| line != question));
-    let mut marks = [0; 5];
-    let mut before = ' ';
+    let mut counts = [0; 5];
+    let mut previous = ' ';
     for letter in rows.flat_map(|row| row.chars().chain([' '])) {
-        let is_of_range = letter == '–' && before.is_ascii_digit();
-        let at = MARKS.iter().position(|mark| *mark == letter);
-        if let Some(at) = at.filter(|_| !is_of_range) {
-            marks[at] += 1;
+        let is_of_interval = letter == '–' && previous.is_ascii_digit();
+        let mark = MARKS.iter().position(|mark| *mark == letter);
+        if let Some(mark) = mark.filter(|_| !is_of_interval) {
+            counts[mark] += 1;
         }
-        before = letter;
+        previous = letter;
     }
-    marks
+    counts
 }
 
 const MARKS: [char; 5] = ['▲', '▼', '=', '?', '–'];
@@ -69,25 +70,25 @@ fn mark(verdict: Verdict) -> char {
 
 #[test]
 fn every_verdict_of_a_saved_record_is_in_its_shortest_report() {
-    // Method: the marks in the matrix of each report that has one, counted and compared with the
-    // verdicts; a report that lost one must be noticed.
-    let mut seen = 0;
+    // Method: the marks in each brief report with a matrix, counted and compared with the verdicts;
+    // and a report without two of its marks, which the test must notice.
+    let mut count = 0;
     for (name, record) in all_records() {
         let [text, _] = texts(&record);
         if !text.contains("▲ better") {
             continue;
         }
-        let verdicts = record
-            .conclusions
-            .primary()
-            .map(|other| mark(other.verdict));
-        let verdicts: Vec<char> = verdicts.collect();
-        let count = |sign| verdicts.iter().filter(|other| **other == sign).count();
-        let marks = marks_of_matrix(&record, &text);
-        assert_eq!(marks, MARKS.map(count), "{name}: {text}");
-        let lost = text.replacen(" ?", "", 1).replacen(" ▼", "", 1);
-        assert_ne!(marks_of_matrix(&record, &lost), marks, "{name}");
-        seen += 1;
+        let mut expected = [0_usize; 5];
+        for comparison in record.conclusions.primary() {
+            let mark = mark(comparison.verdict);
+            let index = MARKS.iter().position(|other| *other == mark);
+            expected[index.expect("a known mark")] += 1;
+        }
+        let counts = count_marks(&record, &text);
+        assert_eq!(counts, expected, "{name}: {text}");
+        let incomplete = text.replacen(" ?", "", 1).replacen(" ▼", "", 1);
+        assert_ne!(count_marks(&record, &incomplete), counts, "{name}");
+        count += 1;
     }
-    assert!(seen >= 12, "{seen} records have a matrix");
+    assert!(count >= 12, "{count} records have a matrix");
 }

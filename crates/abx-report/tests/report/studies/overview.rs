@@ -1,4 +1,4 @@
-//! The first screen of studies that compare much.
+//! The first screen of large studies.
 
 use abx_report::{ReportExtent, Style, study_markdown, study_text};
 use abx_verdict::{Metric, Place, Ranking, StudyRecord, Verdict};
@@ -18,8 +18,8 @@ fn overview(record: &StudyRecord, style: &Style) -> String {
 
 #[test]
 fn the_rows_of_the_largest_studies_have_whole_names() {
-    // Method: 12 subjects under 5 loads, and 13 under 6, in three widths: no line is wider, and
-    // the name of each row is whole, on one line or on several.
+    // Method: 12 subjects under 5 loads, and 13 under 6, in three widths. No line is wider, and
+    // each row has its whole name, on one line or on several.
     for study in ["http-servers", "static-files"] {
         let record = record_of(study);
         for width in [60, 80, 100] {
@@ -28,35 +28,35 @@ fn the_rows_of_the_largest_studies_have_whole_names() {
             assert!(widest <= Some(width), "{text}");
             let names = row_names(&text);
             for [subject, baseline] in record.measured.pairs() {
-                let whole = format!("{subject}÷{baseline}");
-                let has = names.iter().any(|name| name.starts_with(&whole));
-                assert!(has, "{whole}: {names:?}: {text}");
+                let pair = format!("{subject}÷{baseline}");
+                let is_named = names.iter().any(|name| name.starts_with(&pair));
+                assert!(is_named, "{pair}: {names:?}: {text}");
             }
         }
     }
 }
 
-/// What begins the rows of a grid, without blanks; behind the last one stands the legend.
+/// The names of the rows of a grid, without blanks. The legend may follow the last name.
 fn row_names(text: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for line in text.lines() {
-        let begins = line.split("  ").next().unwrap_or_default();
-        let goes_on = line
+        let name = line.split("  ").next().unwrap_or_default();
+        let continuation = line
             .strip_prefix("  ")
             .filter(|rest| !rest.starts_with(' '));
-        match (goes_on, names.last_mut()) {
+        match (continuation, names.last_mut()) {
             (Some(rest), Some(last)) => last.push_str(&rest.replace(' ', "")),
-            _ if begins.is_empty() => {}
-            _ => names.push(begins.replace(' ', "")),
+            _ if name.is_empty() => {}
+            _ => names.push(name.replace(' ', "")),
         }
     }
     names
 }
 
 #[test]
-fn every_primary_verdict_stands_in_the_overview() {
-    // Method: each comparison of a real record has its ratio, interval and sign in the row of
-    // its pair.
+fn the_overview_has_every_primary_verdict() {
+    // Method: a real record, in which each comparison has its ratio, interval and mark in the row
+    // of its pair.
     let record = record_of("fastcgi");
     let text = overview(&record, &WIDE);
     let full = study_text(&record, ReportExtent::Full, &WIDE);
@@ -67,16 +67,13 @@ fn every_primary_verdict_stands_in_the_overview() {
 #[test]
 fn a_study_with_few_comparisons_has_no_matrix() {
     // Method: two servers under one load and under two, and a large study.
-    let mut one = record_of("nginx-sendfile");
-    let last = one.measured.loads.pop().unwrap().name;
-    one.conclusions
-        .comparisons
-        .retain(|comparison| comparison.load != last);
-    one.conclusions
-        .summaries
-        .retain(|summary| summary.load != last);
+    let mut one_load = record_of("nginx-sendfile");
+    let last = one_load.measured.loads.pop().unwrap().name;
+    let conclusions = &mut one_load.conclusions;
+    conclusions.comparisons.retain(|other| other.load != last);
+    conclusions.summaries.retain(|other| other.load != last);
     let records = [
-        (one, false),
+        (one_load, false),
         (record_of("nginx-sendfile"), true),
         (record_of("http-servers"), true),
     ];
@@ -89,8 +86,8 @@ fn a_study_with_few_comparisons_has_no_matrix() {
 
 #[test]
 fn leaders_are_named_with_their_loads() {
-    // Method: a subject that leads two loads by throughput and one by memory, and two loads under
-    // which all subjects share the first place, by different metrics.
+    // Method: a subject that is first under two loads by throughput and under one by memory, and
+    // two loads under which all subjects share the first place, by different metrics.
     let mut record = record_of("websocket");
     let ranking = |load: &str, metric, first: &[&str]| Ranking {
         metric,
@@ -118,9 +115,10 @@ fn leaders_are_named_with_their_loads() {
 }
 
 #[test]
-fn who_lacks_a_comparison_does_not_share_the_first_place() {
-    // Method: three subjects in the order of their averages: one that no comparison excludes,
-    // behind one that is certainly not first; beside the first; and an order whose first is not.
+fn a_subject_without_comparisons_does_not_share_the_first_place() {
+    // Method: rankings of three subjects by their averages. The one that no comparison excludes
+    // comes after a subject that is certainly not first, then next to the first; at last, the top
+    // subject is certainly not first.
     let mut record = record_of("websocket");
     let ranking = |load: &str, places: [(&str, bool); 3]| Ranking {
         metric: Metric::Throughput,
@@ -147,31 +145,31 @@ fn who_lacks_a_comparison_does_not_share_the_first_place() {
 
 #[test]
 fn a_matrix_marks_bounds() {
-    // Method: no bound; then a bound on each side, an undecided bound, and a missing comparison.
+    // Method: no bound; then a bound on each side, an undecided one, and a missing comparison.
     let mut record = record_of("fastcgi");
     let comparisons = &mut record.conclusions.comparisons;
     comparisons
         .iter_mut()
         .for_each(|comparison| comparison.at_least = false);
-    let notice = |record: &StudyRecord| [overview(record, &WIDE), study_html(record, &[])];
-    for report in notice(&record) {
+    let reports = |record: &StudyRecord| [overview(record, &WIDE), study_html(record, &[])];
+    for report in reports(&record) {
         assert!(!report.contains("at least or at most"), "{report}");
         assert!(!report.contains("or beyond"), "{report}");
     }
     let comparisons = &mut record.conclusions.comparisons;
-    let pairs = [
+    let results = [
         ([1.5, 1.4, 1.6], Verdict::Faster),
         ([0.5, 0.4, 0.6], Verdict::Slower),
         ([1.1, 0.9, 1.2], Verdict::Inconclusive),
     ];
-    for (comparison, ([ratio, low, high], verdict)) in comparisons.iter_mut().zip(pairs) {
+    for (comparison, ([ratio, low, high], verdict)) in comparisons.iter_mut().zip(results) {
         comparison.at_least = true;
         comparison.fragile = false;
         (comparison.ratio, comparison.low, comparison.high) = (Some(ratio), Some(low), Some(high));
         comparison.verdict = verdict;
     }
     comparisons.remove(3);
-    let [text, page] = notice(&record);
+    let [text, page] = reports(&record);
     for part in [
         "  ≥1.40 ▲",
         "  ≤0.60 ▼",
@@ -192,16 +190,16 @@ fn a_matrix_marks_bounds() {
 
 #[test]
 fn a_question_heads_its_verdicts() {
-    // Method: two questions, of which one has no decided comparison, in text, page and Markdown.
+    // Method: two questions, one of them without a decided comparison, in text, page and Markdown.
     let mut record = record_of("fastcgi");
     let contrasts = &mut record.measured.settings.contrasts;
     let [first, second] = ["What does TCP cost?", "Is <it> free?"];
     contrasts[0].question = Some(second.to_owned());
     contrasts[1].question = Some(first.to_owned());
     contrasts[2].question = Some(second.to_owned());
-    let silent = contrasts[1].clone();
+    let undecided = contrasts[1].clone();
     for comparison in &mut record.conclusions.comparisons {
-        if [&comparison.subject, &comparison.baseline] == [&silent.subject, &silent.baseline] {
+        if [&comparison.subject, &comparison.baseline] == undecided.pair() {
             comparison.verdict = Verdict::Inconclusive;
         }
     }
@@ -212,7 +210,7 @@ fn a_question_heads_its_verdicts() {
             .unwrap()
             .to_owned()
     };
-    let [subject, baseline] = silent.pair();
+    let [subject, baseline] = undecided.pair();
     assert!(
         after(first).starts_with(&format!("Not decided: {subject} ÷ {baseline}.")),
         "{text}"
@@ -227,7 +225,7 @@ fn a_question_heads_its_verdicts() {
 
 #[test]
 fn families_of_faults_are_named() {
-    // Method: the study of broken workers, whose losses are compared, with and without them.
+    // Method: the study of broken workers, with and without comparisons of their losses.
     let mut record = record_of("worker-faults");
     let full =
         |record: &StudyRecord| study_text(record, ReportExtent::Full, &WIDE).replace("\n ", "");

@@ -1,4 +1,4 @@
-//! Findings as every output prints them: whole sentences whose figures can be read.
+//! Findings as every output prints them: whole sentences with readable figures.
 
 use abx_evidence::{FindingId, Level};
 use abx_report::{ReportExtent, Style, study_markdown, study_text};
@@ -13,14 +13,14 @@ const WIDE: Style = Style {
     ..Style::plain()
 };
 
-/// What is wrong with the figures and blanks of a line.
+/// The mistakes in the figures and blanks of a line.
 fn mistakes(line: &str, names: &[&str]) -> Vec<String> {
     let mut wrong = Vec::new();
     if line.trim_start().contains("  ") || line.contains('…') {
         wrong.push(line.to_owned());
     }
     let is_code = |at: usize| line[..at].matches('`').count() % 2 == 1;
-    let mut before = "";
+    let mut previous = "";
     for word in line.split(' ') {
         let at = word.as_ptr() as usize - line.as_ptr() as usize;
         let bare = word.trim_matches(['(', ')', ',', ';', ':', '.', '[', ']', '\u{a0}']);
@@ -29,7 +29,7 @@ fn mistakes(line: &str, names: &[&str]) -> Vec<String> {
             .next()
             .unwrap_or_default();
         let is_digits = !number.is_empty() && number.chars().all(|letter| letter.is_ascii_digit());
-        let is_named = names.contains(&bare) || before.starts_with("port");
+        let is_named = names.contains(&bare) || previous.starts_with("port");
         if is_digits && number.len() > 3 && !is_code(at) && !is_named {
             wrong.push(format!("{word}: {line}"));
         }
@@ -42,7 +42,7 @@ fn mistakes(line: &str, names: &[&str]) -> Vec<String> {
                 wrong.push(format!("{word}: {line}"));
             }
         }
-        before = word;
+        previous = word;
     }
     wrong
 }
@@ -68,9 +68,9 @@ fn names(record: &StudyRecord) -> Vec<&str> {
 
 #[test]
 fn every_printed_finding_is_whole_and_its_figures_are_separated() {
-    // Method: the findings of all saved records, short and in full, and the bullets of
-    // Markdown; no figure of four digits stands without its comma, no blank stands twice, and
-    // nothing is cut. At 80 columns no line begins with a unit.
+    // Method: the findings of all saved records, brief and full, and the bullets of Markdown. No
+    // figure of four digits lacks its comma, no blank is doubled, and no text is cut. At 80
+    // columns no line begins with a unit.
     let mut seen = 0;
     for (place, record) in all_records() {
         let names = names(&record);
@@ -90,16 +90,16 @@ fn every_printed_finding_is_whole_and_its_figures_are_separated() {
         }
     }
     assert!(seen > 200, "{seen}");
-    // What it would find.
+    // The mistakes that the check finds.
     for line in ["12345 requests", "at 18776/s", "a  b", "cut…", "95% of it"] {
         assert!(!mistakes(line, &[]).is_empty(), "{line}");
     }
 }
 
 #[test]
-fn notes_are_folded_in_markdown_and_alike_ones_are_one() {
-    // Method: two notes that differ in their subject, with a remedy that quotes what one types,
-    // and a bound, which stays in sight.
+fn markdown_folds_notes_and_merges_similar_ones() {
+    // Method: two notes that differ in their subject, with a remedy that quotes a setting; and a
+    // bound, which stays visible.
     let mut record = crate::support::study();
     let note = |subject: &str| {
         let message = format!("{subject} lost 12345 packets");
@@ -110,11 +110,12 @@ fn notes_are_folded_in_markdown_and_alike_ones_are_one() {
     let bound = new_finding(FindingId::GeneratorBound, "it was the limit").at(Level::Bound);
     record.conclusions.validity = Validity::of(vec![note("nginx"), note("lighttpd"), bound]);
     let markdown = study_markdown(&record, &[]);
-    let (open, folded) = markdown
+    let (visible, folded) = markdown
         .split_once("<details><summary>Notes: lost\\_packets (2)")
         .unwrap();
-    assert!(open.contains("- **limit** it was the limit"), "{markdown}");
-    assert!(!open.contains("**note**"), "{markdown}");
+    let limit = "- **limit** it was the limit";
+    assert!(visible.contains(limit), "{markdown}");
+    assert!(!visible.contains("**note**"), "{markdown}");
     let entry = "- **note** nginx lost 12,345 packets (also lighttpd)<br>→ Raise \
                  `net.core.somaxconn` to 4,096\n";
     assert!(folded.contains(entry), "{markdown}");

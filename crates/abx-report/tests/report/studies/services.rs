@@ -1,4 +1,4 @@
-//! How reports show services: where they ran, and what they used.
+//! Services in reports: where they ran, and the resources that they used.
 
 use crate::support::study_html;
 use abx_fixtures::{MS, ROUNDS, all_slices, each_slice, pair, serve, sides};
@@ -7,8 +7,8 @@ use abx_verdict::StudyRecord;
 
 #[test]
 fn every_report_has_the_costs_of_services() {
-    // Method: a service that used 30 of each 100 ms, with 9,000 responses of `old`; and the same
-    // study without services.
+    // Method: a service that used 30 of each 100 ms, with 9,000 responses of `old`; and a study
+    // without services.
     let mut record = serve(pair(), "db");
     all_slices(&mut record).for_each(|slice| slice.services_cpu_ns = vec![Some(30 * MS)]);
     let record = StudyRecord::judged(record);
@@ -40,8 +40,8 @@ fn every_report_has_the_costs_of_services() {
 
 #[test]
 fn the_limit_is_named_if_throughput_is_not_compared() {
-    // Method: a thread of the service, or the generator, busy for 95 of each 100 ms, under
-    // two subjects that are busy for 30.
+    // Method: a thread of the service, or the generator, is busy for 95 of each 100 ms; both
+    // subjects are busy for 30 ms.
     let text = |by_service: bool| {
         let mut record = serve(pair(), "db");
         record.settings.subject_cpus = vec![0, 2];
@@ -66,7 +66,7 @@ fn the_limit_is_named_if_throughput_is_not_compared() {
         (false, "the generator", "a service"),
     ] {
         let text = text(by_service);
-        let message = |who: &str| text.contains(&format!("compared if {who} was the limit"));
-        assert!(message(limit) && !message(other), "{text}");
+        let names = |limit: &str| text.contains(&format!("compared if {limit} was the limit"));
+        assert!(names(limit) && !names(other), "{text}");
     }
 }

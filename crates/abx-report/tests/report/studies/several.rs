@@ -23,9 +23,9 @@ fn plain() -> Style {
 }
 
 #[test]
-fn an_order_names_what_the_blocks_hold() {
-    // Method: three places, two of them tied for first, a difference that would
-    // stand alone, and a ceiling.
+fn a_full_report_has_rankings_and_ceilings() {
+    // Method: three places, two of them tied for first; a difference that only a comparison by
+    // itself would decide; and a ceiling.
     let mut record = study();
     let place = |subject: &str, best, worst, tied_for_first| Place {
         subject: subject.to_owned(),
@@ -56,8 +56,8 @@ fn an_order_names_what_the_blocks_hold() {
 }
 
 #[test]
-fn what_else_is_compared_stands_in_a_table_of_its_own() {
-    // Method: a cost, a response time without an interval, and a start.
+fn exploratory_comparisons_have_a_table_of_their_own() {
+    // Method: a cost, a response time without an interval, and the time of a start.
     let mut record = study();
     let mut add = |metric, ratio, verdict, load: &str| {
         let mut comparison = comparison("lighttpd", ratio, verdict);
@@ -83,9 +83,9 @@ fn what_else_is_compared_stands_in_a_table_of_its_own() {
 }
 
 #[test]
-fn an_interval_that_excludes_1_beside_undecided_has_a_reason() {
-    // Method: an undecided memory among ten whose interval excludes 1, in Markdown; then with an
-    // interval that includes 1, and with a verdict.
+fn an_undecided_verdict_with_an_interval_that_excludes_1_has_a_reason() {
+    // Method: in Markdown, the memory as one of ten comparisons: undecided with an interval that
+    // excludes 1, with one that includes 1, and decided.
     let markdown = |ratio, verdict| {
         let mut record = study();
         let mut memory = comparison("lighttpd", Some(ratio), verdict);
@@ -107,7 +107,7 @@ fn an_interval_that_excludes_1_beside_undecided_has_a_reason() {
     }
 }
 
-/// What one subject keeps to; `None` when that lies above the rates that were tried.
+/// The capacity of one subject, in requests/s; `None` if it lies above the tried rates.
 fn capacity(subject: &str, rate: Option<f64>) -> Capacity {
     Capacity {
         subject: subject.to_owned(),
@@ -124,8 +124,8 @@ fn capacity(subject: &str, rate: Option<f64>) -> Capacity {
 }
 
 #[test]
-fn capacities_are_drawn_without_any_sweep() {
-    // Method: a capacity within the rates and one beyond them; each row has its figures with
+fn capacities_are_drawn_without_a_sweep() {
+    // Method: a capacity within the tried rates and one beyond them. Each row has its figures with
     // their unit, a bar, and the margin around the baseline's capacity.
     let mut record = study();
     record.conclusions.capacities = vec![
@@ -153,26 +153,26 @@ fn capacities_are_drawn_without_any_sweep() {
 }
 
 #[test]
-fn rates_that_looked_for_a_capacity_are_folded_away() {
-    // Method: the same load on its own and as a rate of a search; its table of figures must be
-    // visible, and within the folded part.
-    let folded = |record: &StudyRecord| {
+fn rates_of_a_capacity_search_are_folded() {
+    // Method: one load, first by itself, then as a rate of a search. Its figures are visible, then
+    // in the folded part.
+    let is_folded = |record: &StudyRecord| {
         let html = study_html(record, &[]);
         let figures = html.find(" id=\"figures\"").expect("a section");
         let end = figures + html[figures..].find("</section>").unwrap();
         html[figures..end].contains("looked for a capacity</summary>")
     };
     let mut record = study();
-    assert!(!folded(&record));
+    assert!(!is_folded(&record));
     let settings = &mut record.measured.loads[0].settings;
     settings.objective = Some("p99<50ms".parse().unwrap());
-    assert!(folded(&record));
+    assert!(is_folded(&record));
 }
 
 #[test]
-fn sweeps_and_capacities_are_told_in_sentences() {
-    // Method: a change of places with one open end, two laws, one capacity that
-    // lies beyond the rates, and a note that was made under several loads.
+fn sweeps_and_capacities_are_sentences() {
+    // Method: a crossover with one open end, two laws, a capacity beyond the tried rates, and a
+    // note under several loads.
     let mut record = study();
     let law = |subject: &str, peak| Scalability {
         subject: subject.to_owned(),
@@ -221,8 +221,8 @@ fn sweeps_and_capacities_are_told_in_sentences() {
     assert!(words.join(" ").contains(sentence), "{text}");
 }
 
-/// Two declared pairs of three subjects, each with its own baseline, under three loads, and
-/// one cost.
+/// Two declared pairs of three subjects, each with its own baseline, under three loads, and one
+/// cost of each pair.
 fn contrasts() -> StudyRecord {
     let mut record = study();
     record.measured.subjects.push(subject("caddy"));
@@ -265,8 +265,8 @@ fn contrasts() -> StudyRecord {
 
 #[test]
 fn every_row_names_its_baseline_if_baselines_differ() {
-    // Method: declared pairs with two baselines, in every format that has rows of them;
-    // then both with one baseline, which is not the study's.
+    // Method: declared pairs with two baselines, in every format with a row per pair; then both
+    // with one baseline, which is not the study's.
     let mut record = contrasts();
     let text = study_text(&record, ReportExtent::Full, &plain());
     for part in [
@@ -316,8 +316,8 @@ fn every_row_names_its_baseline_if_baselines_differ() {
 
 #[test]
 fn every_report_has_the_scope_and_the_chance_of_a_wrong_verdict() {
-    // Method: a study of one load and of seven, a study of nothing, and a run, in each
-    // format that people read and in JSON; on a page without its record.
+    // Method: a study of one load and of seven, a study without comparisons, and a run; in each
+    // format for people, in JSON, and on a page without its record.
     let mut record = study();
     let scope = "Scope: loopback, one machine, one boot, one build of each server; 1 CPU for \
                  the servers, 1 for the generator (SMT siblings: not recorded); warm caches. \
@@ -384,9 +384,8 @@ fn every_report_has_the_scope_and_the_chance_of_a_wrong_verdict() {
 
 #[test]
 fn a_matrix_has_a_row_for_each_subject_and_a_table_for_each_sweep() {
-    // Method: three subjects under a sweep and a load of its own, with every kind of
-    // verdict, a pair without the baseline, and one comparison that is missing. Below
-    // six cells there is none.
+    // Method: three subjects under a sweep and a separate load, with every kind of verdict, a pair
+    // without the baseline, and a missing comparison. A study with few cells has no matrix.
     let mut record = study();
     assert_eq!(verdict_matrix(&record), "");
     record.measured.subjects.push(subject("a|b"));
@@ -395,20 +394,19 @@ fn a_matrix_has_a_row_for_each_subject_and_a_table_for_each_sweep() {
         load("kept-c100", 100),
         load("once", 10),
     ];
-    let add = |load: &str, subject: &str, ratio, verdict| {
-        let mut comparison = comparison(subject, ratio, verdict);
-        comparison.load = load.to_owned();
-        comparison
+    let under = |load: &str, subject: &str, bounds, verdict| Comparison {
+        load: load.to_owned(),
+        ..comparison(subject, bounds, verdict)
     };
-    let ratio = Some([1.12, 1.08, 1.16]);
-    let mut fragile = add("once", "lighttpd", ratio, Verdict::Faster);
+    let bounds = Some([1.12, 1.08, 1.16]);
+    let mut fragile = under("once", "lighttpd", bounds, Verdict::Faster);
     (fragile.fragile, fragile.at_least) = (true, true);
-    let mut other_pair = add("once", "a|b", Some([5.0, 4.0, 6.0]), Verdict::Slower);
+    let mut other_pair = under("once", "a|b", Some([5.0, 4.0, 6.0]), Verdict::Slower);
     other_pair.baseline = "lighttpd".to_owned();
     record.conclusions.comparisons = vec![
-        add("kept-c10", "lighttpd", ratio, Verdict::Equivalent),
-        add("kept-c10", "a|b", ratio, Verdict::Inconclusive),
-        add("kept-c100", "a|b", None, Verdict::Invalid),
+        under("kept-c10", "lighttpd", bounds, Verdict::Equivalent),
+        under("kept-c10", "a|b", bounds, Verdict::Inconclusive),
+        under("kept-c100", "a|b", None, Verdict::Invalid),
         fragile,
         other_pair,
     ];
@@ -428,28 +426,26 @@ fn a_matrix_has_a_row_for_each_subject_and_a_table_for_each_sweep() {
 }
 
 #[test]
-fn a_metric_without_any_result_has_no_column_of_its_own() {
-    // Method: one of two pairs by response time under a load, the other one by throughput
-    // without a result; then with one; then neither pair has a result.
+fn a_metric_without_any_result_has_no_column() {
+    // Method: under one load, one pair is compared by response time and the other by throughput;
+    // the second without a result, then with one; then neither has a result.
     let mut record = study();
     record.measured.subjects.push(subject("a|b"));
     record.measured.loads = vec![load("kept-c10", 10), load("once", 10)];
-    let ratio = Some([1.12, 1.08, 1.16]);
-    let add = |load: &str, subject: &str, metric: Metric, verdict: Verdict| Comparison {
-        metric,
-        load: load.to_owned(),
-        ..comparison(
-            subject,
-            ratio.filter(|_| verdict != Verdict::Invalid),
-            verdict,
-        )
+    let under = |load: &str, subject: &str, metric: Metric, verdict: Verdict| {
+        let bounds = (verdict != Verdict::Invalid).then_some([1.12, 1.08, 1.16]);
+        Comparison {
+            metric,
+            load: load.to_owned(),
+            ..comparison(subject, bounds, verdict)
+        }
     };
     let mut matrix = |verdicts: [Verdict; 2]| {
         let [time, rate] = verdicts;
         record.conclusions.comparisons = vec![
-            add("kept-c10", "lighttpd", Metric::ResponseP99, time),
-            add("kept-c10", "a|b", Metric::Throughput, rate),
-            add("once", "lighttpd", Metric::Throughput, Verdict::Faster),
+            under("kept-c10", "lighttpd", Metric::ResponseP99, time),
+            under("kept-c10", "a|b", Metric::Throughput, rate),
+            under("once", "lighttpd", Metric::Throughput, Verdict::Faster),
         ];
         verdict_matrix(&record)
     };
@@ -457,18 +453,18 @@ fn a_metric_without_any_result_has_no_column_of_its_own() {
          |  | `once`, req/s |\n\
          | --- | --- |\n\
          | `lighttpd` | 1.12 (1.08–1.16) ▲ **faster** |\n";
-    let void = matrix([Verdict::Slower, Verdict::Invalid]);
-    let together = "|  | `kept-c10`, p99 |\n\
+    let one_column = "|  | `kept-c10`, p99 |\n\
          | --- | --- |\n\
          | `lighttpd` | 1.12 (1.08–1.16) ▼ **slower** |\n\
          | `a\\|b` | – no result |\n";
-    assert_eq!(void, format!("{together}{once}"));
-    let apart = "|  | `kept-c10`, p99 | `kept-c10`, req/s |\n\
+    let without_rate = matrix([Verdict::Slower, Verdict::Invalid]);
+    assert_eq!(without_rate, format!("{one_column}{once}"));
+    let two_columns = "|  | `kept-c10`, p99 | `kept-c10`, req/s |\n\
          | --- | --- | --- |\n\
          | `lighttpd` | 1.12 (1.08–1.16) ▼ **slower** |  |\n\
          | `a\\|b` |  | 1.12 (1.08–1.16) ▲ **faster** |\n";
     let both = matrix([Verdict::Slower, Verdict::Faster]);
-    assert_eq!(both, format!("{apart}{once}"));
+    assert_eq!(both, format!("{two_columns}{once}"));
     let neither = matrix([Verdict::Invalid; 2]);
     let rows = "| `lighttpd` | – no result |\n| `a\\|b` | – no result |\n";
     assert!(neither.contains(rows), "{neither}");

@@ -1,5 +1,5 @@
-//! The end report of a study. Every text is a file under `snapshots/`, to be
-//! read by the author of a change.
+//! The final report of a study. Every text is a file under `snapshots/`, which the author of a
+//! change reads.
 
 use abx_verdict::{
     Bounds, Comparison, Declared, Metric, Role, StudyRecord, Summary, Undisturbed, Validity,
@@ -24,7 +24,7 @@ fn text(record: &StudyRecord) -> String {
     study_text(record, ReportExtent::Full, &Style::plain())
 }
 
-/// The study with another result; its own findings become the study's.
+/// The study with this comparison, whose own findings become the study's.
 fn with(mut comparison: Comparison) -> StudyRecord {
     let findings = std::mem::take(&mut comparison.own_findings);
     comparison.findings = (0..findings.len()).collect();
@@ -42,7 +42,7 @@ fn faster() {
     assert_snapshot!(text(&record));
 }
 
-/// Two subjects under one load with all that a report may have to show of them.
+/// Two subjects under one load with everything that a report may show about them.
 fn eventful() -> StudyRecord {
     let mut record = with(Comparison {
         fragile: true,
@@ -61,7 +61,7 @@ fn eventful() -> StudyRecord {
         Metric::ColdStart,
         Metric::ReadyTime,
     ];
-    let explored = metrics.map(|metric| Comparison {
+    let exploratory = metrics.map(|metric| Comparison {
         metric,
         role: Role::Exploratory,
         load: match metric {
@@ -70,14 +70,13 @@ fn eventful() -> StudyRecord {
         },
         ..comparison("lighttpd", Some([0.82, 0.72, 0.92]), Verdict::Less)
     });
-    record.conclusions.comparisons.extend(explored);
-    let foreign = FindingId::ForeignCpu;
+    record.conclusions.comparisons.extend(exploratory);
     let mut findings: Vec<Finding> = ["lighttpd", "nginx", "lighttpd"]
         .iter()
         .enumerate()
         .map(|(number, name)| {
             let message = format!("other programs used 4{number} % of the CPUs of {name}");
-            new_finding(foreign.clone(), message)
+            new_finding(FindingId::ForeignCpu, message)
                 .at(Level::Bound)
                 .about(name)
         })
@@ -101,8 +100,8 @@ fn eventful() -> StudyRecord {
 
 #[test]
 fn two_subjects_under_one_load_fit_on_a_screen() {
-    // Method: a study with much to report: each remedy stands at most once, each cause is
-    // whole, and what words mean is explained only on request.
+    // Method: a study with much to report. It has each remedy at most once, whole causes, and
+    // explanations of words only on request.
     let brief = |record: &StudyRecord| study_text(record, ReportExtent::Brief, &Style::plain());
     let text = brief(&eventful());
     assert!(
@@ -156,7 +155,7 @@ fn a_verdict_names_disturbances_that_hit_one_side_more() {
 
 #[test]
 fn blocks_too_few_for_an_interval_give_a_ratio() {
-    // Method: two blocks, in every place that shows a ratio; and none.
+    // Method: one block, in every place that shows a ratio.
     let comparison = Comparison {
         blocks: 1,
         per_block: vec![Some(1.25)],
@@ -165,10 +164,11 @@ fn blocks_too_few_for_an_interval_give_a_ratio() {
         ..comparison("lighttpd", None, Verdict::Inconclusive)
     };
     let mut record = with(comparison.clone());
-    let message = text(&record).replace("\n ", "");
-    let reported_message = "lighttpd serves 1.25× as many requests as nginx at 100 connections in 1 block, no \
-                interval yet: undecided, too few blocks. A verdict needs at least 5 more blocks";
-    assert!(message.contains(reported_message), "{message}");
+    let report = text(&record).replace("\n ", "");
+    let sentence = "lighttpd serves 1.25× as many requests as nginx at 100 connections in 1 block, \
+                    no interval yet: undecided, too few blocks. A verdict needs at least 5 more \
+                    blocks";
+    assert!(report.contains(sentence), "{report}");
     assert_eq!(
         progress_line(&record),
         "lighttpd/nginx 1.25, no interval yet"
@@ -178,17 +178,15 @@ fn blocks_too_few_for_an_interval_give_a_ratio() {
         role: Role::Exploratory,
         ..comparison
     });
-    let reported_message = text(&record);
-    assert!(
-        reported_message.contains("memory   1.25  no interval yet"),
-        "{reported_message}"
-    );
+    let report = text(&record);
+    let row = "memory   1.25  no interval yet";
+    assert!(report.contains(row), "{report}");
 }
 
 #[test]
 fn an_undecided_verdict_names_the_margin() {
-    // Method: a margin of 5 %, 6 blocks in 38.2 s, and a cost that is settled one way, both
-    // ways, and not at all though its interval excludes 1.
+    // Method: a margin of 5 %, 6 blocks in 38.2 s, and a cost that is the same, less, and
+    // undecided although its interval excludes 1.
     let report = |cost: [f64; 3], verdict: Verdict| {
         let mut record = with(Comparison {
             blocks_more: Some(14),
@@ -202,22 +200,22 @@ fn an_undecided_verdict_names_the_margin() {
         });
         text(&record).replace("\n ", "")
     };
-    let both = report([1.01, 0.99, 1.03], Verdict::Equivalent);
+    let same = report([1.01, 0.99, 1.03], Verdict::Equivalent);
     let message = "About 14 more blocks (90 s) would decide it at a margin of 5 %";
-    assert!(both.contains(message), "{both}");
+    assert!(same.contains(message), "{same}");
     let cost = "Exploratory: lighttpd uses 1.01× the CPU per response of nginx (0.99 to 1.03) at \
                 100 connections, a difference of less than 5 %: same.";
-    assert!(both.contains(cost), "{both}");
+    assert!(same.contains(cost), "{same}");
     let less = report([0.91, 0.86, 0.97], Verdict::Less);
     let cost = "uses 0.91× the CPU per response of nginx (0.86 to 0.97) at 100 connections: less.";
     assert!(less.contains(cost), "{less}");
-    let open = report([0.91, 0.86, 0.97], Verdict::Inconclusive);
-    assert!(!open.contains("Exploratory"), "{open}");
+    let undecided = report([0.91, 0.86, 0.97], Verdict::Inconclusive);
+    assert!(!undecided.contains("Exploratory"), "{undecided}");
 }
 
 #[test]
 fn equivalent() {
-    // Method: an interval inside the margin that excludes 1: it must stay visible.
+    // Method: an interval within the margin that excludes 1. Its digits must show that.
     let ratio = Some([1.013, 1.006, 1.021]);
     assert_snapshot!(text(&with(comparison(
         "lighttpd",
@@ -240,7 +238,8 @@ fn inconclusive() {
 
 #[test]
 fn invalid() {
-    // Method: failures of one subject; no ratio, no bar, the reason in the sentence.
+    // Method: failures of one subject. The report has no ratio and no bar, and the sentence has
+    // the reason.
     let mut record = with(Comparison {
         own_findings: vec![finding(Level::Void)],
         ..comparison("lighttpd", None, Verdict::Invalid)
@@ -257,7 +256,7 @@ fn invalid() {
 
 #[test]
 fn at_least() {
-    // Method: the generator held the faster subject back.
+    // Method: the generator was the limit of the faster subject.
     let record = with(Comparison {
         at_least: true,
         own_findings: vec![finding(Level::Bound)],
@@ -268,7 +267,7 @@ fn at_least() {
 
 #[test]
 fn at_most() {
-    // Method: the same with the baseline as the faster one, and in ASCII.
+    // Method: the generator was the limit of the baseline, which is faster; in ASCII.
     let record = with(Comparison {
         at_least: true,
         own_findings: vec![finding(Level::Bound)],
@@ -285,7 +284,7 @@ fn at_most() {
 
 #[test]
 fn against_itself() {
-    // Method: a false alarm, so that the report has every sentence about it.
+    // Method: a false difference, so that the report has every sentence about it.
     let mut record = with(comparison(
         "nginx-again",
         Some([1.015, 1.002, 1.032]),
@@ -299,8 +298,8 @@ fn against_itself() {
 
 #[test]
 fn several_loads() {
-    // Method: two loads and three subjects, a finding under one load, and a
-    // pilot that had its reasons.
+    // Method: two loads and three subjects, a finding under one load, and a pilot with reasons for
+    // its choices.
     let mut record = study();
     record.measured.subjects.push(subject("apache-event"));
     record.measured.loads = vec![load("c10", 10), load("c100", 100)];
@@ -337,9 +336,9 @@ fn several_loads() {
 }
 
 #[test]
-fn how_subjects_took_turns_is_in_sentences() {
-    // Method: a load whose slices are longer than usual, with fewer of them, and a subject that
-    // was still warming up.
+fn sentences_describe_slices_and_warm_up() {
+    // Method: a load with fewer and longer slices than usual, and a subject that was still warming
+    // up.
     let mut record = study();
     let pilot = record.measured.loads[0].pilot.as_mut().unwrap();
     pilot.slice_reason = Some("nginx takes 200 ms per response".to_owned());
@@ -355,44 +354,44 @@ fn how_subjects_took_turns_is_in_sentences() {
 
 #[test]
 fn a_note_explains_memory_over_all_loads() {
-    // Method: a study of two loads in each form, with the memory after each load and without that
-    // of one subject; a study of one load.
+    // Method: each format of a study of one load, and of two loads with the memory after each
+    // load; then without the memory of one subject.
     let peak = "memory is the peak over all loads of a block";
-    let forms = |record: &StudyRecord| {
+    let reports = |record: &StudyRecord| {
         let text = |extent| study_text(record, extent, &Style::plain());
-        let forms = [
+        let reports = [
             text(ReportExtent::Brief),
             text(ReportExtent::Full),
             study_markdown(record, &[]),
             study_html(record, &[]),
         ];
-        forms.map(|form| form.split_whitespace().collect::<Vec<_>>().join(" "))
+        reports.map(|report| report.split_whitespace().collect::<Vec<_>>().join(" "))
     };
     let mut record = study();
-    for form in forms(&record) {
-        assert!(!form.contains(peak), "{form}");
+    for report in reports(&record) {
+        assert!(!report.contains(peak), "{report}");
     }
     record.measured.loads.push(load("c10", 10));
-    let more = record.conclusions.summaries.clone().into_iter();
-    let more = more.map(|summary| Summary {
+    let summaries = record.conclusions.summaries.clone().into_iter();
+    let of_c10 = summaries.map(|summary| Summary {
         load: "c10".to_owned(),
         ..summary
     });
-    record.conclusions.summaries.extend(more);
-    for form in forms(&record) {
-        assert!(form.contains(peak), "{form}");
-        assert!(form.contains("Memory after each load"), "{form}");
+    record.conclusions.summaries.extend(of_c10);
+    for report in reports(&record) {
+        assert!(report.contains(peak), "{report}");
+        assert!(report.contains("Memory after each load"), "{report}");
     }
     record.conclusions.summaries[1].pss_bytes = None;
-    for form in forms(&record) {
-        assert!(form.contains("it compares this peak"), "{form}");
+    for report in reports(&record) {
+        assert!(report.contains("it compares this peak"), "{report}");
     }
 }
 
 #[test]
-fn loads_and_subjects_that_were_settled_before_others_are_named() {
-    // Method: twenty blocks of three loads: one settled after seven, one with a subject that was
-    // settled early, and one that took all blocks; then no load that was settled early.
+fn loads_and_subjects_settled_early_are_named() {
+    // Method: twenty blocks of three loads: one settled after seven, one with a subject that
+    // settled early, and one that took all blocks; then no load that settled early.
     let settled = |subject: Option<&str>, blocks| Settled {
         subject: subject.map(str::to_owned),
         blocks,
@@ -419,7 +418,7 @@ fn loads_and_subjects_that_were_settled_before_others_are_named() {
 }
 
 #[test]
-fn who_reports_which_version_is_clear_among_several() {
+fn subjects_are_grouped_by_version() {
     // Method: two subjects of the same version and one of another, and a budget of minutes.
     let mut record = study();
     record.measured.subjects.push(subject("apache-event"));
@@ -437,7 +436,7 @@ fn who_reports_which_version_is_clear_among_several() {
 
 #[test]
 fn fragile_and_disturbed() {
-    // Method: both other ways of reading the blocks are known.
+    // Method: a comparison with both other estimates, Hodges-Lehmann and without disturbed rounds.
     let bounds = |ratio, low, high| Bounds { ratio, low, high };
     let record = with(Comparison {
         fragile: true,
@@ -454,8 +453,8 @@ fn fragile_and_disturbed() {
 
 #[test]
 fn hostile_names() {
-    // Method: names and messages with colours, bells and newlines, and names
-    // that differ only in their middle.
+    // Method: names and messages with colours, bells and newlines, and names that differ only in
+    // their middle.
     let long = |middle: &str| format!("{}{middle}{}", "a".repeat(60), "z".repeat(60));
     let mut record = study();
     record.measured.label = Some("\x1b[2J\x07evil\nlabel".to_owned());
@@ -483,14 +482,14 @@ fn hostile_names() {
     );
     record.conclusions.validity = Validity::of(vec![failed.with_remedy("look at its log")]);
     let report = text(&record);
-    let is_steering = |letter: char| letter != '\n' && letter.is_control();
-    assert!(!report.contains(is_steering));
+    let is_control = |letter: char| letter != '\n' && letter.is_control();
+    assert!(!report.contains(is_control));
     assert_snapshot!(report);
 }
 
 #[test]
 fn interrupted_without_blocks() {
-    // Method: stopped within the pilot, nothing measured.
+    // Method: a study that was interrupted in its pilot.
     let mut record = with(Comparison {
         blocks: 0,
         detectable: None,
@@ -508,7 +507,7 @@ fn interrupted_without_blocks() {
 }
 
 #[test]
-fn open_loop_that_one_subject_did_not_keep_up_with() {
+fn an_open_loop_that_overloads_one_subject() {
     // Method: lighttpd responded to all requests due, nginx to nine in ten.
     let mut comparison = comparison("lighttpd", Some([1.11, 1.10, 1.12]), Verdict::Faster);
     comparison.at_least = true;
@@ -534,7 +533,7 @@ fn open_loop_that_one_subject_did_not_keep_up_with() {
 }
 
 #[test]
-fn fewer_blocks_than_a_verdict_needs_ask_for_at_least_the_missing_ones() {
+fn too_few_blocks_name_the_missing_number() {
     // Method: four blocks, and a spread that no number of blocks would narrow.
     let ratio = Some([1.12, 0.9, 1.4]);
     let mut comparison = comparison("lighttpd", ratio, Verdict::Inconclusive);
@@ -576,7 +575,7 @@ fn colour_only_repeats_words() {
 
 #[test]
 fn progress_has_the_first_comparison_so_far() {
-    // Method: one comparison, one more, and before the first interval.
+    // Method: one comparison, two, one without an interval, and none.
     let bounds = Some([1.12, 1.08, 1.16]);
     let mut record = with(comparison("lighttpd", bounds, Verdict::Inconclusive));
     let state = "lighttpd/nginx 1.12 (1.08 to 1.16)";
@@ -586,28 +585,25 @@ fn progress_has_the_first_comparison_so_far() {
         .comparisons
         .push(record.conclusions.comparisons[0].clone());
     assert_eq!(progress_line(&record), format!("{state} · 1 more"));
-    let first = with(comparison("lighttpd", None, Verdict::Inconclusive));
-    assert_eq!(progress_line(&first), "lighttpd/nginx no interval yet");
+    let without = with(comparison("lighttpd", None, Verdict::Inconclusive));
+    assert_eq!(progress_line(&without), "lighttpd/nginx no interval yet");
     record.conclusions.comparisons.clear();
     assert_eq!(progress_line(&record), "");
 }
 
 #[test]
 fn failures_are_counted_by_subject_and_outcome() {
-    // Method: a subject without failures, one with two kinds and one outcome that is no failure,
-    // and one with a long name; and no subject.
-    let came = |text| outcomes(text);
-    let pairs = [
-        ("good", came(r#"{"ok":90}"#)),
-        (
-            "bad",
-            came(r#"{"ok":7,"refused":1200,"wrong_body":1,"idle_close":5}"#),
-        ),
-        ("a-name-that-is-too-long", came(r#"{"timeout":2}"#)),
+    // Method: a subject without failures; one with two kinds of failures and an outcome that is
+    // none; one with a long name; and no subject.
+    let bad = r#"{"ok":7,"refused":1200,"wrong_body":1,"idle_close":5}"#;
+    let by_subject = [
+        ("good", r#"{"ok":90}"#),
+        ("bad", bad),
+        ("a-name-that-is-too-long", r#"{"timeout":2}"#),
     ];
-    let outcomes = pairs.map(|(name, came)| (name.to_owned(), came)).into();
+    let by_subject = by_subject.map(|(name, json)| (name.to_owned(), outcomes(json)));
     assert_eq!(
-        failures_line(&outcomes),
+        failures_line(&by_subject.into()),
         "a-name-…o-long failed: 2 timeout; bad failed: 1 wrong body, 1,200 refused"
     );
     assert_eq!(failures_line(&[].into()), "");
@@ -625,9 +621,9 @@ fn lines_about_waiting_have_their_limit() {
     let checked = verification_line("half", six, ten);
     assert_eq!(checked, "checking half's first response, 6 s of 10");
     let opening = |silent| opening_line("half", (3_412, 10_000), silent, ten);
-    let open = "opening 10,000 connections to half: 3,412 open";
-    assert_eq!(opening(Duration::from_millis(900)), open);
-    assert_eq!(opening(six), format!("{open}, no other one for 6 s of 10"));
+    let line = "opening 10,000 connections to half: 3,412 open";
+    assert_eq!(opening(Duration::from_millis(900)), line);
+    assert_eq!(opening(six), format!("{line}, no other one for 6 s of 10"));
     let ready = ready_line("a-name-that-is-too-long", ten + ten, ten);
     assert_eq!(ready, "waiting for a-name-…o-long to be ready, 10 s of 10");
     let files = files_line("a", 120_400_000, 700_000_000);
@@ -637,7 +633,7 @@ fn lines_about_waiting_have_their_limit() {
 
 #[test]
 fn json_is_the_record_on_one_line() {
-    // Method: written and read again.
+    // Method: the record is written and read again.
     let record = StudyRecord::judged(study().measured);
     let json = record_json(&record);
     assert_eq!(json.matches('\n').count(), 1);

@@ -1,4 +1,4 @@
-//! How reports show CPU ledgers.
+//! CPU ledgers in reports.
 
 use abx_fixtures::pair;
 use abx_report::{ReportExtent, Style, study_text};
@@ -7,7 +7,7 @@ use abx_verdict::{
     LineDifference, MeanInterval, Purpose, PurposeDifference, StudyRecord,
 };
 
-/// Two subjects of which `new` uses 3 µs more, all of it in one part.
+/// Two subjects: `new` uses 3 µs more than `old`, all of it for one purpose.
 fn sampled(purpose: Purpose, line: &str) -> StudyRecord {
     let mut record = StudyRecord::judged(pair());
     let cost = CostDifference {
@@ -67,7 +67,7 @@ fn sampled(purpose: Purpose, line: &str) -> StudyRecord {
     record
 }
 
-/// A report in one line, so that it may be wrapped anywhere.
+/// A report on one line, without line breaks.
 fn text(record: &StudyRecord, extent: ReportExtent) -> String {
     let text = study_text(record, extent, &Style::plain()).replace('\u{a0}', " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -98,20 +98,20 @@ fn a_note_explains_a_kernel_that_is_not_split() {
 
 #[test]
 fn full_reports_name_gaps_of_samples() {
-    // Method: lost samples, suspensions and threads without events of one of two subjects.
+    // Method: lost samples, suspended sampling and threads without samples of one subject.
     let mut record = sampled(Purpose::Files, "system call openat");
     let ledger = &mut record.conclusions.cpu_ledgers[1];
     (ledger.lost, ledger.throttled, ledger.threads_left_out) = (12, 3, 4_000);
     let full = text(&record, ReportExtent::Full);
-    let told = "new: up to 12 samples were lost. The kernel suspended sampling 3 times, because it \
+    let note = "new: up to 12 samples were lost. The kernel suspended sampling 3 times, because it \
                 took too much CPU time. 4,000 threads, those with the least CPU time, were not \
                 sampled.";
-    assert!(full.contains(told), "{full}");
+    assert!(full.contains(note), "{full}");
     assert_eq!(full.matches("samples were lost").count(), 1, "{full}");
 }
 
 #[test]
-fn starts_that_differ_are_compared_by_their_number() {
+fn groups_of_starts_are_named_by_their_size() {
     // Method: a difference between 2 and 22 starts of one subject, in both extents.
     let mut record = sampled(Purpose::Locks, "system call futex");
     let mut difference = record.conclusions.cpu_differences[0].clone();
@@ -119,18 +119,16 @@ fn starts_that_differ_are_compared_by_their_number() {
     difference.starts = Some([2, 22]);
     record.conclusions.start_differences = vec![difference];
     let brief = text(&record, ReportExtent::Brief);
-    let told = "Why: starts of new that differ The group of 2 starts uses 3.00 µs more CPU per \
+    let words = "Why: starts of new that differ The group of 2 starts uses 3.00 µs more CPU per \
                 response than the group of 22 starts (8.00 and 5.00). Of the difference, 100 % is \
                 locks (futex).";
-    assert!(brief.contains(told), "{brief}");
+    assert!(brief.contains(words), "{brief}");
     let full = text(&record, ReportExtent::Full);
-    assert!(
-        full.contains("CPU µs per response 22 starts 2 starts difference"),
-        "{full}"
-    );
+    let header = "CPU µs per response 22 starts 2 starts difference";
+    assert!(full.contains(header), "{full}");
 }
 
-/// A thing of which `new` has 101, and `old` 1.
+/// A count that is 101 for `new` and 1 for `old`.
 fn a_hundred_more(name: &str) -> CountDifference {
     CountDifference {
         name: name.to_owned(),
@@ -144,9 +142,9 @@ fn a_hundred_more(name: &str) -> CountDifference {
 }
 
 #[test]
-fn calls_stand_next_to_the_time_that_they_cost() {
-    // Method: a line with its calls in a full report, and other work and waits below; a ledger by
-    // itself; a machine that forbids to count.
+fn calls_are_next_to_the_cpu_time_that_they_use() {
+    // Method: a full report with the calls of a line, and other work and waits below; a ledger
+    // without a comparison; a machine that forbids counting calls.
     let mut record = sampled(Purpose::Others, "system call getppid");
     let difference = &mut record.conclusions.cpu_differences[0];
     difference.system_calls = vec![a_hundred_more("getppid")];
@@ -185,23 +183,23 @@ fn calls_stand_next_to_the_time_that_they_cost() {
 }
 
 #[test]
-fn libraries_are_named_and_who_does_not_use_them() {
-    // Method: a part of libraries of which both sides use one; of which only the costlier does.
+fn libraries_are_named_with_subjects_that_lack_them() {
+    // Method: a library that both sides use; one that only the costlier side uses.
     let library = "user libssl.so.3";
     let mut record = sampled(Purpose::Libraries, library);
     let both = text(&record, ReportExtent::Brief);
-    let shown = "Of the difference, 100 % is libraries (libssl.so.3).";
-    assert!(both.contains(shown), "{both}");
+    let sentence = "Of the difference, 100 % is libraries (libssl.so.3).";
+    assert!(both.contains(sentence), "{both}");
     let line = &mut record.conclusions.cpu_differences[0].lines[0];
     line.cost.us_per_response = [3.0, 0.0];
-    let dearer = text(&record, ReportExtent::Brief);
-    let shown = "libraries (libssl.so.3, of which old has no sample).";
-    assert!(dearer.contains(shown), "{dearer}");
+    let costlier = text(&record, ReportExtent::Brief);
+    let part = "libraries (libssl.so.3, of which old has no sample).";
+    assert!(costlier.contains(part), "{costlier}");
 }
 
 #[test]
-fn a_call_that_a_side_does_not_make_was_counted() {
-    // Method: no sample of a call of one side, with no call counted, none of its calls and one.
+fn a_call_is_absent_only_if_calls_were_counted() {
+    // Method: one side has no sample of a call; its calls were not counted, were 0, and were 1.
     let report = |calls: Option<f64>| {
         let mut record = sampled(Purpose::Files, "system call openat");
         let difference = &mut record.conclusions.cpu_differences[0];
@@ -213,20 +211,20 @@ fn a_call_that_a_side_does_not_make_was_counted() {
         difference.system_calls = counted.into_iter().collect();
         text(&record, ReportExtent::Brief)
     };
-    for (calls, shown) in [
+    for (calls, part) in [
         (None, "files (openat, of which old has no sample)."),
         (Some(0.0), "files (openat, which old does not call)."),
         (Some(1.0), "files (openat)."),
     ] {
         let report = report(calls);
-        assert!(report.contains(shown), "{report}");
+        assert!(report.contains(part), "{report}");
     }
 }
 
 #[test]
 fn notes_about_samples_name_the_subjects_that_are_shown() {
-    // Method: two subjects and loads that are in no part, whose functions have no names and whose
-    // samples were lost, next to one that is shown.
+    // Method: a subject and a load that the report does not show, with functions without names and
+    // lost samples, next to ones that it shows.
     let mut record = sampled(Purpose::Files, "system call openat");
     let ledgers = &mut record.conclusions.cpu_ledgers;
     ledgers[1].without_symbols = Some(0.3);
@@ -248,9 +246,9 @@ fn notes_about_samples_name_the_subjects_that_are_shown() {
 }
 
 #[test]
-fn interrupts_on_shared_cpus_are_not_the_servers_alone() {
-    // Method: interrupts on CPUs that the generator has too, and on CPUs of the servers; another
-    // part on shared ones.
+fn a_note_marks_interrupts_on_shared_cpus() {
+    // Method: interrupts on CPUs that servers and generator share, and on separate CPUs; another
+    // purpose on shared CPUs.
     let mut record = sampled(Purpose::Interruptions, "interrupts");
     let note = "The servers share their CPUs with the generator, so their interrupts and";
     for extent in [ReportExtent::Brief, ReportExtent::Full] {
@@ -268,8 +266,8 @@ fn interrupts_on_shared_cpus_are_not_the_servers_alone() {
 }
 
 #[test]
-fn starts_of_which_nothing_is_certain_stand_in_full_reports_only() {
-    // Method: starts that differ, none of whose parts has an interval without 0.
+fn uncertain_starts_are_only_in_full_reports() {
+    // Method: starts that differ, but the interval of every purpose includes 0.
     let mut record = sampled(Purpose::Locks, "system call futex");
     let mut difference = record.conclusions.cpu_differences[0].clone();
     difference.starts = Some([2, 22]);

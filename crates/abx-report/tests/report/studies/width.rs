@@ -1,4 +1,4 @@
-//! No line is wider than it may be, whatever the record holds.
+//! No line is wider than its terminal, for any record.
 
 use abx_evidence::{ArrivalKind, ArrivalSettings, Figure, FindingId, Offered, Times};
 use abx_report::{ReportExtent, Style, progress_line, study_text};
@@ -43,7 +43,7 @@ fn arrival_kind() -> impl Strategy<Value = ArrivalKind> {
     ])
 }
 
-/// Any finite number, and often one of usual size.
+/// Any finite number, often one of usual size.
 fn number() -> impl Strategy<Value = f64> {
     use prop::num::f64::{NEGATIVE, NORMAL, POSITIVE, SUBNORMAL, ZERO};
     prop_oneof![
@@ -54,7 +54,7 @@ fn number() -> impl Strategy<Value = f64> {
 }
 
 prop_compose! {
-    fn one()(
+    fn any_comparison()(
         ratio in prop::option::of([number(), number(), number()]),
         verdict in verdict(),
         flags in any::<[bool; 3]>(),
@@ -99,13 +99,13 @@ proptest! {
         style in style(),
         names in prop::collection::vec(any::<String>(), 2..5),
         several in any::<bool>(),
-        results in prop::collection::vec(one(), 4),
+        results in prop::collection::vec(any_comparison(), 4),
         numbers in prop::collection::vec(number(), 6),
         counts in any::<[u64; 5]>(),
         aa in any::<bool>(),
         kind in arrival_kind(),
     ) {
-        // Method: any names, figures and findings, in both letter sets and many widths.
+        // Method: any names, figures and findings, in Unicode and ASCII and many widths.
         let mut record = study();
         record.measured.settings.aa = aa;
         record.measured.settings.margin = numbers[0];
@@ -144,8 +144,8 @@ proptest! {
             load: names[0].clone(),
             ..comparison
         }).collect();
-        let everything = record.conclusions.comparisons.iter().flat_map(|comparison| comparison.own_findings.clone());
-        record.conclusions.validity = Validity::of(everything.map(|finding| finding.under(&names[0])).collect());
+        let findings = record.conclusions.comparisons.iter().flat_map(|comparison| comparison.own_findings.clone());
+        record.conclusions.validity = Validity::of(findings.map(|finding| finding.under(&names[0])).collect());
         set_blocks(&mut record, 2);
         for extent in EXTENTS {
             check(&study_text(&record, extent, &style), style.width)?;
@@ -162,7 +162,7 @@ proptest! {
         kind in arrival_kind(),
         rate in prop::option::of(number()),
     ) {
-        // Method: as above, with any arrivals and any times at least.
+        // Method: any words and figures of a run, with any arrivals and bounds of times.
         let mut record = run();
         record.measured.loads[0].settings.arrivals = ArrivalSettings {
             kind,
@@ -176,9 +176,9 @@ proptest! {
         let load = &mut record.measured.loads[0];
         load.settings.requests[0].method = words[1].clone();
         load.settings.connections = counts[0] as u32;
-        let ordered = load.pilot.as_mut().unwrap();
-        (ordered.slice_ns, ordered.warm_up_ns) = (counts[0], counts[2]);
-        ordered.slice_requests = (counts[1] % 2 > 0).then_some(counts[1]);
+        let pilot = load.pilot.as_mut().unwrap();
+        (pilot.slice_ns, pilot.warm_up_ns) = (counts[0], counts[2]);
+        pilot.slice_requests = (counts[1] % 2 > 0).then_some(counts[1]);
         let slice = slice(&mut record);
         (slice.sent, slice.bytes, slice.wall_ns) = (counts[2], counts[3], counts[0]);
         slice.generator_cpu_ns = counts[4];

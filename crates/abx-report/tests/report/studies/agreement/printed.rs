@@ -1,4 +1,4 @@
-//! The outputs of one record, and readers of what they print.
+//! The outputs of one record, and readers of their verdicts and rankings.
 
 use super::text_table::{TableCell, cells_below};
 use crate::support::study_html;
@@ -14,25 +14,27 @@ const WIDE: Style = Style {
 /// Each output as it is printed.
 #[derive(Clone)]
 pub struct Printed {
-    /// What fits on a screen: a grid, if the study compares much.
+    /// The brief report: it has a grid if the study compares much.
     pub grid: String,
-    /// All sentences and rankings.
+    /// The full report: all sentences and rankings.
     pub full: String,
     pub markdown: String,
     pub html: String,
 }
 
 /// A verdict that was read from an output.
-pub struct Seen {
+#[derive(Debug)]
+pub struct PrintedVerdict {
     pub place: &'static str,
-    /// Of which comparison of the record.
-    pub number: usize,
+    /// The index of the comparison in the record.
+    pub index: usize,
     pub mark: Option<String>,
     pub word: Option<String>,
 }
 
 /// A ranking that was read from an output.
-pub struct ShownRanking {
+#[derive(Default)]
+pub struct PrintedRanking {
     /// Each subject with its best and its worst rank.
     pub ranks: Vec<(String, usize, usize)>,
     pub first: Vec<String>,
@@ -48,8 +50,8 @@ impl Printed {
         }
     }
 
-    /// In how many places each primary verdict stands at least.
-    pub fn forms(&self) -> usize {
+    /// The least number of places that have each primary verdict.
+    pub fn places_min(&self) -> usize {
         if self.has_grid() { 5 } else { 4 }
     }
 
@@ -58,8 +60,8 @@ impl Printed {
     }
 
     /// Every verdict in every output.
-    pub fn verdicts(&self, record: &StudyRecord) -> Vec<Seen> {
-        let mut seen = if self.has_grid() {
+    pub fn verdicts(&self, record: &StudyRecord) -> Vec<PrintedVerdict> {
+        let mut verdicts = if self.has_grid() {
             overview(record, &self.full)
         } else {
             sentences(record, "sentences", self.full.lines(), "")
@@ -67,35 +69,30 @@ impl Printed {
         let bullets = self.markdown.lines().filter(|line| is_bullet(line));
         let bullets: Vec<String> = bullets.map(|line| line.replace('\\', "")).collect();
         let bullets = bullets.iter().map(String::as_str);
-        seen.extend(sentences(record, "Markdown sentences", bullets, "- "));
-        seen.extend(markdown_lists(record, &self.markdown));
-        seen.extend(cards(record, &self.html));
-        seen.extend(html_rows(&self.html));
-        seen.extend(overview(record, &self.grid));
+        verdicts.extend(sentences(record, "Markdown sentences", bullets, "- "));
+        verdicts.extend(markdown_lists(record, &self.markdown));
+        verdicts.extend(cards(record, &self.html));
+        verdicts.extend(html_rows(&self.html));
+        verdicts.extend(overview(record, &self.grid));
         if self.has_grid() {
-            seen.extend(grid(record, &self.grid));
-            seen.extend(markdown_tables(record, &self.markdown));
-            seen.extend(html_matrix(record, &self.html));
+            verdicts.extend(grid(record, &self.grid));
+            verdicts.extend(markdown_tables(record, &self.markdown));
+            verdicts.extend(html_matrix(record, &self.html));
         }
-        seen
+        verdicts
     }
 
-    /// Sentences in which a bound stands beside an interval that reaches beyond it.
-    pub fn bounds_beyond_themselves(&self) -> Vec<String> {
+    /// Sentences that give an interval beside a bound, although the interval reaches beyond it.
+    pub fn bounds_with_intervals(&self) -> Vec<String> {
+        let has_interval = |line: &str, bound: &str| {
+            let (_, after) = line.split_once(bound)?;
+            let (ratio, _) = after.split_once('×')?;
+            let detail = after.split_once('(')?.1.split(')').next()?;
+            Some(ratio.parse::<f64>().is_ok() && detail.contains(" to "))
+        };
         let is_wrong = |line: &&str| {
-            ["at least", "at most"].iter().any(|bound| {
-                let after = line
-                    .split_once(&format!("{bound} "))
-                    .map(|(_, after)| after);
-                after.is_some_and(|after| {
-                    let is_ratio = after
-                        .split_once('×')
-                        .is_some_and(|(ratio, _)| ratio.parse::<f64>().is_ok());
-                    let detail = after.split_once('(').map(|(_, detail)| detail);
-                    let detail = detail.and_then(|detail| detail.split(')').next());
-                    is_ratio && detail.is_some_and(|detail| detail.contains(" to "))
-                })
-            })
+            let mut bounds = ["at least ", "at most "].into_iter();
+            bounds.any(|bound| has_interval(line, bound) == Some(true))
         };
         let texts = [&self.grid, &self.full, &self.markdown];
         let lines = texts.into_iter().flat_map(|text| text.lines());
@@ -103,12 +100,12 @@ impl Printed {
     }
 
     /// The rankings of each output that has them.
-    pub fn rankings(&self, record: &StudyRecord) -> [(&'static str, Vec<ShownRanking>); 2] {
+    pub fn rankings(&self, record: &StudyRecord) -> [(&'static str, Vec<PrintedRanking>); 2] {
         let lines = self
             .full
             .lines()
             .filter(|line| line.starts_with("Ranking by "));
-        let mut in_text: Vec<ShownRanking> = lines.map(ranking_line).collect();
+        let mut in_text: Vec<PrintedRanking> = lines.map(ranking_line).collect();
         if in_text.is_empty() {
             in_text = rankings_of_ranks(record, &self.full);
         }
@@ -120,21 +117,21 @@ impl Printed {
     }
 }
 
-/// The record without its slices, of which most of a page is made, and no verdict.
+/// The record without its slices, which fill most of a page but have no verdict.
 fn without_slices(record: &StudyRecord) -> StudyRecord {
     let mut bare = record.clone();
     bare.measured.blocks.clear();
     bare
 }
 
-fn number_of(record: &StudyRecord, comparison: &Comparison) -> usize {
+fn index_of(record: &StudyRecord, comparison: &Comparison) -> usize {
     let mut comparisons = record.conclusions.comparisons.iter();
     comparisons
         .position(|other| std::ptr::eq(other, comparison))
-        .expect("what every output has here")
+        .expect("a comparison of the record")
 }
 
-/// The comparison of a cell: its pair, its load, and whether it is of CPU time.
+/// The primary comparison of a pair under a load, by CPU time or by another metric.
 fn find<'a>(
     record: &'a StudyRecord,
     pair: [&str; 2],
@@ -148,7 +145,7 @@ fn find<'a>(
     })
 }
 
-/// The pair of a row by its name.
+/// The pair that a row names.
 fn pair_of(record: &StudyRecord, name: &str) -> Option<[String; 2]> {
     let pairs = record.measured.pairs().into_iter();
     let mut pairs = pairs.map(|pair| pair.map(str::to_owned));
@@ -160,9 +157,10 @@ fn pair_of(record: &StudyRecord, name: &str) -> Option<[String; 2]> {
 
 /// The words of a sentence.
 fn tokens(line: &str) -> Vec<&str> {
-    let split = line.split([' ', ',', ':', ';', '(', ')', '*', '\u{a0}']);
-    let everything = split.map(|word| word.trim_end_matches("'s").trim_end_matches('.'));
-    everything.filter(|word| !word.is_empty()).collect()
+    line.split([' ', ',', ':', ';', '(', ')', '*', '\u{a0}'])
+        .map(|word| word.trim_end_matches("'s").trim_end_matches('.'))
+        .filter(|word| !word.is_empty())
+        .collect()
 }
 
 fn is_bullet(line: &str) -> bool {
@@ -170,25 +168,26 @@ fn is_bullet(line: &str) -> bool {
     mark.is_some_and(|mark| MARKS.contains(mark)) && line.contains(" **")
 }
 
-/// Reads sentences after their marks, each of which is of one primary comparison: by the names
-/// in it, and of several with the same names by their order.
+/// Reads sentences after their marks. The names in a sentence identify its primary comparison; if
+/// several sentences have the same names, their order decides.
 fn sentences<'a>(
     record: &StudyRecord,
     place: &'static str,
     lines: impl Iterator<Item = &'a str>,
     before_mark: &str,
-) -> Vec<Seen> {
-    let several = record.measured.loads.len() > 1;
+) -> Vec<PrintedVerdict> {
+    let has_several_loads = record.measured.loads.len() > 1;
     let lines: Vec<&str> = lines.collect();
     let mut is_used = vec![false; lines.len()];
-    let mut seen = Vec::new();
+    let mut verdicts = Vec::new();
     for comparison in record.conclusions.primary() {
+        let names_load = has_several_loads && !comparison.load.is_empty();
         let is_of = |line: &str| {
             let words = tokens(line);
             let at = |name: &str| words.iter().position(|word| *word == name);
-            let place = !several || at(&comparison.load).is_some() || comparison.load.is_empty();
+            let is_under = !names_load || at(&comparison.load).is_some();
             let order = at(&comparison.subject).zip(at(&comparison.baseline));
-            place && order.is_some_and(|(subject, baseline)| subject < baseline)
+            is_under && order.is_some_and(|(subject, baseline)| subject < baseline)
         };
         let is_verdict = |line: &str| !line.starts_with(' ') && word_of(line).is_some();
         let mut candidates = lines.iter().zip(&mut is_used);
@@ -199,14 +198,14 @@ fn sentences<'a>(
         };
         *is_used = true;
         let mark = (!before_mark.is_empty()).then(|| line[before_mark.len()..].chars().next());
-        seen.push(Seen {
+        verdicts.push(PrintedVerdict {
             place,
-            number: number_of(record, comparison),
+            index: index_of(record, comparison),
             mark: mark.flatten().map(String::from),
             word: word_of(line),
         });
     }
-    seen
+    verdicts
 }
 
 /// The verdict that a sentence ends in.
@@ -226,9 +225,9 @@ fn word_of(line: &str) -> Option<String> {
     words.contains(&word).then(|| word.to_owned())
 }
 
-/// The sentences of the first screen, each of one pair under the loads that it names.
-fn overview(record: &StudyRecord, text: &str) -> Vec<Seen> {
-    let mut seen = Vec::new();
+/// The sentences of the first screen, each about one pair under the loads that it names.
+fn overview(record: &StudyRecord, text: &str) -> Vec<PrintedVerdict> {
+    let mut verdicts = Vec::new();
     for line in text.lines().filter(|line| !line.starts_with(' ')) {
         let Some(word) = word_of(line) else { continue };
         let words = tokens(line);
@@ -242,42 +241,42 @@ fn overview(record: &StudyRecord, text: &str) -> Vec<Seen> {
             let loads = record.measured.loads.iter();
             for load in loads.filter(|load| at(&load.name).is_some()) {
                 let comparison = find(record, [subject, baseline], &load.name, is_cpu);
-                seen.extend(comparison.map(|comparison| Seen {
+                verdicts.extend(comparison.map(|comparison| PrintedVerdict {
                     place: "overview",
-                    number: number_of(record, comparison),
+                    index: index_of(record, comparison),
                     mark: None,
                     word: Some(word.clone()),
                 }));
             }
         }
     }
-    seen
+    verdicts
 }
 
 /// The cells of the terminal's matrix.
-fn grid(record: &StudyRecord, text: &str) -> Vec<Seen> {
+fn grid(record: &StudyRecord, text: &str) -> Vec<PrintedVerdict> {
     match record.measured.pairs()[..] {
         [_] => grid_of_loads(record, text),
         _ => grid_of_pairs(record, text),
     }
 }
 
-/// The primary comparison of a row of the only pair: by the load, and of several rows of one load
-/// by their order.
-fn of_row(record: &StudyRecord, load: &str, before: &[String]) -> usize {
-    let nth = before.iter().filter(|other| *other == load).count();
+/// The index of a row's comparison, if the study has one pair. Rows of the same load are in the
+/// order of their comparisons; `previous_loads` are those of the rows above.
+fn of_row(record: &StudyRecord, load: &str, previous_loads: &[String]) -> usize {
+    let nth = previous_loads.iter().filter(|name| *name == load).count();
     let mut comparisons = record
         .conclusions
         .primary()
-        .filter(|other| other.load == load);
+        .filter(|comparison| comparison.load == load);
     let comparison = comparisons.nth(nth).expect("the comparison of a row");
-    number_of(record, comparison)
+    index_of(record, comparison)
 }
 
 /// The rows of the only pair, which end in mark and word.
-fn grid_of_loads(record: &StudyRecord, text: &str) -> Vec<Seen> {
-    let mut loads: Vec<String> = Vec::new();
-    let mut seen = Vec::new();
+fn grid_of_loads(record: &StudyRecord, text: &str) -> Vec<PrintedVerdict> {
+    let mut previous_loads: Vec<String> = Vec::new();
+    let mut verdicts = Vec::new();
     for line in text.lines() {
         let Some(load) = line
             .split([' ', ','])
@@ -292,29 +291,28 @@ fn grid_of_loads(record: &StudyRecord, text: &str) -> Vec<Seen> {
         if record.conclusions.primary().all(|other| other.load != load) {
             continue;
         }
-        seen.push(Seen {
+        verdicts.push(PrintedVerdict {
             place: "grid",
-            number: of_row(record, load, &loads),
+            index: of_row(record, load, &previous_loads),
             mark: Some(mark),
             word: Some(word),
         });
-        loads.push(load.to_owned());
+        previous_loads.push(load.to_owned());
     }
-    seen
+    verdicts
 }
 
-/// The mark of a cell and the word after it, without the letters of the legend.
+/// The mark of a cell and the word after it, without the letters that the legend explains.
 fn mark_and_word(cell: &str) -> Option<(String, String)> {
     // The dash of an interval has no blank before it.
-    let at = MARKS
+    let last_mark = MARKS
         .chars()
         .filter_map(|mark| cell.rfind(&format!(" {mark} ")))
         .max();
-    let start = cell.chars().next().filter(|first| MARKS.contains(*first));
-    let cell = match (at, start) {
-        (Some(at), _) => &cell[at + 1..],
-        (None, Some(_)) => cell,
-        (None, None) => return None,
+    let cell = match last_mark {
+        Some(at) => &cell[at + 1..],
+        None if cell.starts_with(|first: char| MARKS.contains(first)) => cell,
+        None => return None,
     };
     let (mark, word) = cell.split_once(' ')?;
     let word = word.trim_end_matches(['~', 'c', 'b', '\\']).trim();
@@ -323,7 +321,7 @@ fn mark_and_word(cell: &str) -> Option<(String, String)> {
 }
 
 /// The cells of pairs, by the columns in which headers end.
-fn grid_of_pairs(record: &StudyRecord, text: &str) -> Vec<Seen> {
+fn grid_of_pairs(record: &StudyRecord, text: &str) -> Vec<PrintedVerdict> {
     let lines: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
     let rows: Vec<String> = record
         .measured
@@ -343,45 +341,42 @@ fn grid_of_pairs(record: &StudyRecord, text: &str) -> Vec<Seen> {
 }
 
 /// The verdict of a cell, if it has one.
-fn grid_cell(record: &StudyRecord, cell: &TableCell) -> Option<Seen> {
+fn grid_cell(record: &StudyRecord, cell: &TableCell) -> Option<PrintedVerdict> {
     let pair = pair_of(record, &cell.row)?;
     let at = cell.text.rfind(|letter| MARKS.contains(letter))?;
     let mark = cell.text[at..].chars().next()?;
     let is_cpu = cell.text[at..].contains('c') || cell.header.contains("CPU");
     let load = column_load(record, &cell.header).expect("a load above each column");
     let comparison = find(record, [&pair[0], &pair[1]], load, is_cpu);
-    Some(Seen {
+    Some(PrintedVerdict {
         place: "grid",
-        number: number_of(record, comparison.expect("the comparison of a cell")),
+        index: index_of(record, comparison.expect("the comparison of a cell")),
         mark: Some(mark.to_string()),
         word: None,
     })
 }
 
-/// The table of ranks, a column per ranking.
-fn rankings_of_ranks(record: &StudyRecord, text: &str) -> Vec<ShownRanking> {
-    let lines: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
-    let subjects = record.measured.subjects.iter();
-    let subjects: Vec<String> = subjects.map(|subject| subject.name.clone()).collect();
-    let mut rankings: Vec<(String, ShownRanking)> = Vec::new();
+/// The table of ranks, which has a column per ranking.
+fn rankings_of_ranks(record: &StudyRecord, text: &str) -> Vec<PrintedRanking> {
     if !text.contains(RANKS) {
         return Vec::new();
     }
+    let lines: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
+    let subjects = record.measured.subjects.iter();
+    let subjects: Vec<String> = subjects.map(|subject| subject.name.clone()).collect();
+    let mut rankings: Vec<(String, PrintedRanking)> = Vec::new();
     for cell in cells_below(&lines, &subjects, RANKS) {
         if cell.text.is_empty() {
             continue;
         }
-        if !rankings.iter().any(|(header, _)| *header == cell.header) {
-            let empty = ShownRanking {
-                ranks: Vec::new(),
-                first: Vec::new(),
-            };
-            rankings.push((cell.header.clone(), empty));
-        }
-        let mut same = rankings.iter_mut();
-        let (_, ranking) = same
-            .find(|(header, _)| *header == cell.header)
-            .expect("the ranking of a cell");
+        let column = rankings
+            .iter()
+            .position(|(header, _)| *header == cell.header)
+            .unwrap_or_else(|| {
+                rankings.push((cell.header.clone(), PrintedRanking::default()));
+                rankings.len() - 1
+            });
+        let ranking = &mut rankings[column].1;
         let (best, worst) = read_ranks(&cell.text);
         if best == 1 {
             ranking.first.push(cell.row.clone());
@@ -393,7 +388,7 @@ fn rankings_of_ranks(record: &StudyRecord, text: &str) -> Vec<ShownRanking> {
 
 const RANKS: &str = "Possible ranks";
 
-/// The load or fault whose name a header begins with.
+/// The load or fault whose name begins a header.
 fn column_load<'a>(record: &'a StudyRecord, header: &str) -> Option<&'a str> {
     let loads = record.measured.loads.iter().map(|load| load.name.as_str());
     let faults = record
@@ -406,10 +401,10 @@ fn column_load<'a>(record: &'a StudyRecord, header: &str) -> Option<&'a str> {
 }
 
 /// The tables of Markdown that have a column per load.
-fn markdown_tables(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
-    let mut seen = Vec::new();
+fn markdown_tables(record: &StudyRecord, markdown: &str) -> Vec<PrintedVerdict> {
+    let mut verdicts = Vec::new();
     let mut headers: Vec<String> = Vec::new();
-    let mut loads: Vec<String> = Vec::new();
+    let mut previous_loads: Vec<String> = Vec::new();
     for line in markdown.lines() {
         if line.starts_with("|  | `") {
             headers = line.split(" | ").skip(1).map(str::to_owned).collect();
@@ -430,33 +425,30 @@ fn markdown_tables(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
             let Some((mark, word)) = mark_and_word(cell) else {
                 continue;
             };
-            let column = header
-                .split('`')
-                .nth(1)
-                .expect("what every output has here");
-            let number = match &pair {
+            let index = match &pair {
                 Some(pair) => {
+                    let column = header.split('`').nth(1).expect("the load of a column");
                     let is_cpu = header.contains("CPU") || cell.ends_with('c');
                     let comparison = find(record, [&pair[0], &pair[1]], column, is_cpu);
-                    number_of(record, comparison.expect("the comparison of a cell"))
+                    index_of(record, comparison.expect("the comparison of a cell"))
                 }
-                None => of_row(record, load, &loads),
+                None => of_row(record, load, &previous_loads),
             };
-            loads.push(load.to_owned());
-            seen.push(Seen {
+            previous_loads.push(load.to_owned());
+            verdicts.push(PrintedVerdict {
                 place: "Markdown table",
-                number,
+                index,
                 mark: Some(mark),
                 word: Some(word),
             });
         }
     }
-    seen
+    verdicts
 }
 
-/// The tables of Markdown that have a line per comparison: the primary ones unless a matrix has
-/// them, then the others.
-fn markdown_lists(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
+/// The tables of Markdown that have a line per comparison: the primary comparisons unless a
+/// matrix has them, then the others.
+fn markdown_lists(record: &StudyRecord, markdown: &str) -> Vec<PrintedVerdict> {
     let rows = markdown.split("|  | where | metric |").skip(1);
     let rows = rows.flat_map(|table| {
         table
@@ -466,22 +458,22 @@ fn markdown_lists(record: &StudyRecord, markdown: &str) -> Vec<Seen> {
     });
     let rows: Vec<&str> = rows.collect();
     let first = record.conclusions.comparisons.len() - rows.len();
-    let seen = |(number, row): (usize, &str)| {
+    let verdict = |(index, row): (usize, &str)| {
         let cells: Vec<&str> = row.trim_matches(['|', ' ']).split(" | ").collect();
-        let comparison = &record.conclusions.comparisons[number];
+        let comparison = &record.conclusions.comparisons[index];
         assert_eq!(
             cells[0].replace('\\', ""),
             format!("{} ÷ {}", comparison.subject, comparison.baseline)
         );
-        let (mark, word) = mark_and_word(cells[5]).expect("what every output has here");
-        Seen {
+        let (mark, word) = mark_and_word(cells[5]).expect("a mark and a word");
+        PrintedVerdict {
             place: "Markdown list",
-            number,
+            index,
             mark: Some(mark),
             word: Some(word),
         }
     };
-    (first..).zip(rows).map(seen).collect()
+    (first..).zip(rows).map(verdict).collect()
 }
 
 /// The text between two others.
@@ -491,35 +483,32 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
 }
 
 /// The cards of the page.
-fn cards(record: &StudyRecord, html: &str) -> Vec<Seen> {
+fn cards(record: &StudyRecord, html: &str) -> Vec<PrintedVerdict> {
     let cards = html.split("<li class=\"verdict ").skip(1);
     let lines: Vec<String> = cards
         .map(|card| {
-            let mark =
-                between(card, "aria-hidden=\"true\">", "<").expect("what every output has here");
-            let text = between(card, "<p>", "</p>").expect("what every output has here");
-            format!("{mark} {}", text.replace("&#39;", "'"))
+            let mark = between(card, "aria-hidden=\"true\">", "<").expect("the mark of a card");
+            let text = between(card, "<p>", "</p>").expect("the sentence of a card");
+            let line = format!("{mark} {}", text.replace("&#39;", "'"));
+            format!("- {}", line.trim_start())
         })
         .collect();
-    let lines = lines.iter().map(String::as_str);
-    let marked = lines.map(|line| line.trim_start());
-    let lines: Vec<String> = marked.map(|line| format!("- {line}")).collect();
     sentences(record, "cards", lines.iter().map(String::as_str), "- ")
 }
 
-/// The cells of the page's matrix, which lead to their comparisons by number.
-fn html_matrix(record: &StudyRecord, html: &str) -> Vec<Seen> {
+/// The cells of the page's matrix, whose links have the indices of their comparisons.
+fn html_matrix(record: &StudyRecord, html: &str) -> Vec<PrintedVerdict> {
     let matrix = between(html, "<table class=\"matrix\">", "</table>").unwrap_or_default();
-    let mut seen = Vec::new();
+    let mut verdicts = Vec::new();
     for row in matrix.split("<tr>").skip(2) {
         let name = between(row, "scope=\"row\">", " <small>").unwrap_or_default();
         let name = name.trim_start_matches("<bdi>").trim_end_matches("</bdi>");
         for cell in row.split("<td class=\"cell ").skip(1) {
-            let Some(number) = between(cell, "#ratio-", "\"") else {
+            let Some(index) = between(cell, "#ratio-", "\"") else {
                 continue;
             };
-            let number: usize = number.parse().expect("what every output has here");
-            let comparison = &record.conclusions.comparisons[number];
+            let index: usize = index.parse().expect("the index of a comparison");
+            let comparison = &record.conclusions.comparisons[index];
             match pair_of(record, name) {
                 Some(pair) => assert_eq!(
                     [&pair[0], &pair[1]],
@@ -527,86 +516,79 @@ fn html_matrix(record: &StudyRecord, html: &str) -> Vec<Seen> {
                 ),
                 None => assert_eq!(name, comparison.load),
             }
-            seen.push(Seen {
+            verdicts.push(PrintedVerdict {
                 place: "matrix",
-                number,
+                index,
                 mark: between(cell, "aria-hidden=\"true\">", "<").map(str::to_owned),
                 word: cell.split('"').next().map(|class| class.replace('-', " ")),
             });
         }
     }
-    seen
+    verdicts
 }
 
-/// The rows of the page's pictures of ratios, which have the numbers of their comparisons.
-fn html_rows(html: &str) -> Vec<Seen> {
+/// The rows of the page's pictures of ratios, which have the indices of their comparisons.
+fn html_rows(html: &str) -> Vec<PrintedVerdict> {
     let rows = html.split(" id=\"ratio-").skip(1);
-    let seen = |row: &str| {
+    let verdict = |row: &str| {
         let cell = between(row, "class=\"verdict\">", "</td>")?;
         let word = cell.split_once("</span>")?.1;
-        Some(Seen {
+        Some(PrintedVerdict {
             place: "rows",
-            number: row.split('"').next()?.parse().ok()?,
+            index: row.split('"').next()?.parse().ok()?,
             mark: between(cell, "aria-hidden=\"true\">", "<").map(str::to_owned),
             word: word.split([',', '<']).next().map(str::to_owned),
         })
     };
-    rows.filter_map(seen).collect()
+    rows.filter_map(verdict).collect()
 }
 
-/// `1-2 a, 3 b; tied for first: a, b.` after what it is by.
-fn ranking_line(line: &str) -> ShownRanking {
-    let (_, rest) = line
+/// A line that ends in `1-2 a, 3 b; tied for first: a, b.`
+fn ranking_line(line: &str) -> PrintedRanking {
+    let (_, places) = line
         .rsplit_once(": ")
         .filter(|(before, _)| !before.contains("first"))
         .unwrap_or_else(|| {
-            let (before, _) = line.split_once("; ").expect("what every output has here");
-            before
-                .rsplit_once(": ")
-                .expect("what every output has here")
+            let (before, _) = line.split_once("; ").expect("the end of the places");
+            before.rsplit_once(": ").expect("the start of the places")
         });
-    let ranks = rest.trim_end_matches('.').split(", ").map(|place| {
-        let (ranks, name) = place.split_once(' ').expect("what every output has here");
+    let ranks = places.trim_end_matches('.').split(", ").map(|place| {
+        let (ranks, name) = place.split_once(' ').expect("ranks and a name");
         let (best, worst) = read_ranks(ranks);
         (name.to_owned(), best, worst)
     });
     let first = line.split_once("first: ").map_or("", |(_, names)| names);
     let first = first.trim_end_matches('.').split(", ").map(str::to_owned);
-    ShownRanking {
+    PrintedRanking {
         ranks: ranks.collect(),
         first: first.filter(|name| !name.is_empty()).collect(),
     }
 }
 
-fn ranking_table(section: &str) -> ShownRanking {
-    let table = section
-        .split("</table>")
-        .next()
-        .expect("what every output has here");
-    let rows = table.split("<tr>").skip(2).map(|row| {
+fn ranking_table(section: &str) -> PrintedRanking {
+    let (table, _) = section.split_once("</table>").expect("the end of a table");
+    let mut ranking = PrintedRanking::default();
+    for row in table.split("<tr>").skip(2) {
         let cells = row.split("</t").map(|cell| {
-            let (_, cell) = cell.rsplit_once('>').expect("what every output has here");
-            cell
+            let (_, text) = cell.rsplit_once('>').expect("the text of a cell");
+            text
         });
         let cells: Vec<&str> = cells.take(3).collect();
+        let name = cells[0].to_owned();
+        if !cells[2].is_empty() {
+            ranking.first.push(name.clone());
+        }
         let (best, worst) = read_ranks(cells[1]);
-        ((cells[0].to_owned(), best, worst), !cells[2].is_empty())
-    });
-    let rows: Vec<_> = rows.collect();
-    let first = rows.iter().filter(|(_, is_first)| *is_first);
-    ShownRanking {
-        first: first.map(|((name, ..), _)| name.clone()).collect(),
-        ranks: rows.into_iter().map(|(ranks, _)| ranks).collect(),
+        ranking.ranks.push((name, best, worst));
     }
+    ranking
 }
 
-/// `2` or `2-4`.
+/// The best and the worst rank of `2` or `2-4`.
 fn read_ranks(text: &str) -> (usize, usize) {
     let (best, worst) = text.split_once('-').unwrap_or((text, text));
-    (
-        best.parse().expect("what every output has here"),
-        worst.parse().expect("what every output has here"),
-    )
+    let rank = |text: &str| text.parse::<usize>().expect("a rank");
+    (rank(best), rank(worst))
 }
 
 const MARKS: &str = "▲▼=?–";

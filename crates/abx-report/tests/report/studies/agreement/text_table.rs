@@ -1,20 +1,20 @@
-//! A reader of tables that line up on a terminal.
+//! A reader of the aligned tables of a terminal.
 
-/// A cell of a table of a terminal.
+/// A cell of a terminal's table.
 pub struct TableCell {
     pub row: String,
     pub header: String,
     pub text: String,
 }
 
-/// The cells of the first table with one of these rows, after the line that ends in `heading`, by
-/// the columns in which headers end. A question of the study heads no column.
+/// The cells of the first table below `heading` that has one of these rows. Columns end where
+/// headers end. A question of the study is no header.
 pub fn cells_below(lines: &[Vec<char>], rows: &[String], heading: &str) -> Vec<TableCell> {
-    let begins = |line: &[char], name: &str| {
+    let begins_with = |line: &[char], name: &str| {
         let name: Vec<char> = format!("{name}  ").chars().collect();
         line.starts_with(&name)
     };
-    let is_row = |line: &Vec<char>| rows.iter().find(|name| begins(line, name));
+    let row_of = |line: &Vec<char>| rows.iter().find(|name| begins_with(line, name));
     let is_heading = |line: &Vec<char>| {
         let text: String = line.iter().collect();
         text == heading || text.starts_with(&format!("{heading} by "))
@@ -22,7 +22,7 @@ pub fn cells_below(lines: &[Vec<char>], rows: &[String], heading: &str) -> Vec<T
     let after = lines.iter().position(is_heading).unwrap_or_default();
     let Some(first) = lines[after..]
         .iter()
-        .position(|line| is_row(line).is_some())
+        .position(|line| row_of(line).is_some())
     else {
         return Vec::new();
     };
@@ -30,10 +30,10 @@ pub fn cells_below(lines: &[Vec<char>], rows: &[String], heading: &str) -> Vec<T
     let top = lines[..first]
         .iter()
         .rposition(|line| line.is_empty() || is_heading(line))
-        .expect("what every output has here")
+        .expect("an empty line or a heading above the table")
         + 1;
-    let is_of_headers = |line: &&Vec<char>| line.first() == Some(&' ');
-    let headers: Vec<&Vec<char>> = lines[top..first].iter().filter(is_of_headers).collect();
+    let is_header = |line: &&Vec<char>| line.first() == Some(&' ');
+    let headers: Vec<&Vec<char>> = lines[top..first].iter().filter(is_header).collect();
     let mut edges: Vec<usize> = headers.iter().flat_map(|line| ends(line)).collect();
     edges.sort_unstable();
     edges.dedup();
@@ -43,9 +43,9 @@ pub fn cells_below(lines: &[Vec<char>], rows: &[String], heading: &str) -> Vec<T
         letters.collect::<String>().trim().to_owned()
     };
     let mut cells = Vec::new();
-    let is_in = |line: &&Vec<char>| line.first().is_some_and(|first| *first != ' ');
-    for line in lines[first..].iter().take_while(is_in) {
-        let Some(name) = is_row(line) else { continue };
+    let is_in_table = |line: &&Vec<char>| line.first().is_some_and(|first| *first != ' ');
+    for line in lines[first..].iter().take_while(is_in_table) {
+        let Some(name) = row_of(line) else { continue };
         let width = name.chars().count();
         let mut line = line.clone();
         line[..width].fill(' ');
@@ -58,7 +58,7 @@ pub fn cells_below(lines: &[Vec<char>], rows: &[String], heading: &str) -> Vec<T
     cells
 }
 
-/// Where the texts of a header end that two blanks keep apart.
+/// The columns in which the texts of a header line end. Two blanks separate texts.
 fn ends(line: &[char]) -> Vec<usize> {
     let is_end = |at: &usize| {
         let after = &line[at + 1..];
