@@ -238,8 +238,8 @@ fn three_thousand_paths_are_verified_and_requested() {
 
 #[test]
 fn every_status_of_a_class_is_correct() {
-    // Method: two paths with statuses of one class. Runs expect that class, one of its statuses, and
-    // another class.
+    // Method: two paths with statuses of one class. Runs expect that class, one of its statuses,
+    // and another class.
     let home = Home::new();
     let server = Listener::start();
     let paths = ["--path", "/a", "--path", "/made", "-n", "50"];
