@@ -70,14 +70,14 @@ fn the_page_shows_what_is_printed() {
     let home = home();
     let alone = |name: &&str| format!("\n## {name}\n\n{}", example(&home, &[name]));
     let comparison = example(&home, &REPORTS[1..]);
-    let shown = format!(
+    let guide = format!(
         "{BEGIN}\n## A whole comparison\n\n{comparison}{}",
         alone(&REPORTS[0])
     );
     let others: String = REPORTS[1..].iter().map(alone).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (page, written) in [
-        ("../../docs/guides/audit.md", shown),
+        ("../../docs/guides/audit.md", guide),
         ("tests/golden/reports/audits.md", format!("{BEGIN}{others}")),
     ] {
         let path = folder.join(page);

@@ -34,13 +34,13 @@ fn the_built_in_comparison_saves_a_complete_record() {
     assert!(ended.stderr.starts_with(message), "{}", ended.stderr);
     has_keys(&record);
     for name in ["event", "thread"] {
-        let values = slices(&record, name);
+        let slices = slices(&record, name);
         assert!(
-            values.len() >= 4,
+            slices.len() >= 4,
             "{name} was loaded {} times",
-            values.len()
+            slices.len()
         );
-        values.iter().for_each(assert_honest);
+        slices.iter().for_each(assert_honest);
     }
 
     let path = path.to_str().unwrap();
@@ -143,12 +143,12 @@ fn how_the_generator_waited_is_recorded() {
         let ended = home.run_abx(&[&["compare", "--wait", how], &SHORT[..]].concat());
         let record = home.record();
         ended.expect_measured(&record);
-        let values = ["event", "thread"]
+        let slices = ["event", "thread"]
             .map(|name| slices(&record, name))
             .concat();
-        let awake_ns = values
+        let awake_ns = slices
             .iter()
-            .filter_map(|value| value["waiting_awake_ns"].as_u64());
+            .filter_map(|slice| slice["waiting_awake_ns"].as_u64());
         (record["settings"].clone(), awake_ns.sum::<u64>())
     };
     let (settings, awake_ns) = wait("auto");

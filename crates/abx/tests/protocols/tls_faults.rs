@@ -130,9 +130,9 @@ fn every_failure_of_a_handshake_is_named_with_a_remedy() {
     );
     refused("-tls1_2 -Verify 1", &[any], CERTIFICATE);
     refused("-tls1_3 -Verify 1", &[any], CERTIFICATE);
-    let shown = [any, "--cert", "cert.pem", "--key", "key.pem"];
-    run("-tls1_2 -Verify 1", &shown, 0, &[]);
-    run("-tls1_3 -Verify 1", &shown, 0, &[]);
+    let with_cert = [any, "--cert", "cert.pem", "--key", "key.pem"];
+    run("-tls1_2 -Verify 1", &with_cert, 0, &[]);
+    run("-tls1_3 -Verify 1", &with_cert, 0, &[]);
 }
 
 const VERSION: &[&str] = &["does not support this version of TLS", "omit --tls-version"];

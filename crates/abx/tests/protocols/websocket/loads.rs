@@ -134,9 +134,9 @@ fn two_servers_are_compared_by_their_echoes() {
     assert_eq!(record["conclusions"]["ceilings"], Value::Array(Vec::new()));
     assert_eq!(findings(&record, "body_varies").len(), 0, "{record}");
     for name in ["one", "other"] {
-        let values = slices(&record, name);
-        values.iter().for_each(assert_honest);
-        assert!(values.iter().any(|slice| slice["ok"].as_u64() > Some(0)));
+        let slices = slices(&record, name);
+        slices.iter().for_each(assert_honest);
+        assert!(slices.iter().any(|slice| slice["ok"].as_u64() > Some(0)));
     }
 }
 
