@@ -1,5 +1,5 @@
-//! Containers as subjects: their processes are measured, bound and ended like any command, and no
-//! other container is touched. They are run by podman, with a store of their own.
+//! Containers as subjects. abx measures, pins and ends their processes like any command, and does
+//! not touch any other container. podman runs them, with a separate store.
 
 use std::fs;
 use std::net::TcpListener;
@@ -20,7 +20,7 @@ const SHORT: [&str; 9] = [
     "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot", "brief", "--no-ceiling",
 ];
 
-/// A folder with a store of podman in it, which has the image.
+/// A folder with its own podman store, which has the image.
 pub(super) struct ContainerHome {
     home: Home,
 }
@@ -51,7 +51,7 @@ impl ContainerHome {
         home
     }
 
-    /// An image with nothing in it but a static server.
+    /// Makes an image that contains nothing but a static server.
     fn make_image(&self) {
         let source = concat!(
             env!("CARGO_MANIFEST_DIR"),
@@ -62,14 +62,14 @@ impl ContainerHome {
         let mut pack = Command::new("tar");
         pack.args(["-cf", "image.tar", "server"]);
         for mut command in [compile, pack] {
-            let done = command.current_dir(self.home.path()).status();
-            assert!(done.unwrap().success(), "{command:?}");
+            let status = command.current_dir(self.home.path()).status();
+            assert!(status.unwrap().success(), "{command:?}");
         }
         let entry = "ENTRYPOINT [\"/server\"]";
         self.podman(&["import", "--change", entry, "image.tar", IMAGE]);
     }
 
-    /// The output of podman; it must succeed.
+    /// The output of podman, which must succeed.
     #[track_caller]
     fn podman(&self, words: &[&str]) -> String {
         let mut command = Command::new("podman");
@@ -127,7 +127,7 @@ impl ContainerHome {
         numbers.filter(is_boxed).collect()
     }
 
-    /// Nothing of a study is left: no process, no container, no mount.
+    /// Waits until no process of a study is left, and checks that no container or mount is.
     fn wait_until_empty(&self, what: &str) {
         self.home.wait_until_empty();
         wait_for(&format!("no process in a container ({what})"), || {
@@ -140,7 +140,7 @@ impl ContainerHome {
         assert!(!mounts.contains(&folder), "{what}: {mounts}");
     }
 
-    /// A container that is none of abx's, and has to stay.
+    /// Creates a container that does not belong to abx and has to stay.
     fn make_other(&self) {
         self.podman(&["create", "--name", "other", IMAGE]);
     }
@@ -148,7 +148,7 @@ impl ContainerHome {
 
 impl Drop for ContainerHome {
     fn drop(&mut self) {
-        // The leftovers of a failed test would keep its folder; the store is its own.
+        // The leftovers of a failed test would keep its folder. The store has no other containers.
         let mut command = Command::new("podman");
         let _ = self
             .settle(command.args(["rm", "--all", "--force"]))
@@ -159,8 +159,8 @@ impl Drop for ContainerHome {
 #[test]
 fn a_container_is_measured_like_a_command() {
     // Method: one static server as a command and as a container. Both have CPU time and about the
-    // same memory, so that the engine's is not included; the record names the image; and only this
-    // container is gone afterwards.
+    // same memory, so the engine's memory is not included. The record names the image, and only
+    // this container is gone afterwards.
     let home = ContainerHome::new();
     home.make_other();
     let [plain, boxed] = home.both();
@@ -188,8 +188,11 @@ fn a_container_is_measured_like_a_command() {
     assert!(cpu.iter().all(|cpu| *cpu > 0.0), "{cpu:?}");
     assert!(memory[1] < 2.0 * memory[0], "{memory:?}");
     let slices = crate::support::slices(&record, "boxed");
-    let read = |slice: &Value| slice["server_cpu_ns"].as_u64() > Some(0);
-    assert!(!slices.is_empty() && slices.iter().all(read), "{slices:?}");
+    let has_cpu = |slice: &Value| slice["server_cpu_ns"].as_u64() > Some(0);
+    assert!(
+        !slices.is_empty() && slices.iter().all(has_cpu),
+        "{slices:?}"
+    );
     let end = block["boxed"]["end"].as_str().unwrap();
     assert_eq!(end, "when told: exit code 0");
     assert!(findings(&record, "unkept_container").is_empty());
@@ -230,8 +233,8 @@ fn no_container_outlives_a_kill() {
 
 #[test]
 fn problems_of_containers_are_reported_with_a_remedy() {
-    // Method: an image that is not there; an engine that is not there; a port of its own that is
-    // taken, and then one that is free; and no word of a port, which is in its environment.
+    // Method: a missing image, a missing engine, a fixed port that is in use and then free, and a
+    // command without a port, which the container has in its environment.
     let home = ContainerHome::new();
     home.make_other();
     let [plain, boxed] = home.both();
@@ -248,18 +251,18 @@ fn problems_of_containers_are_reported_with_a_remedy() {
             "--install",
         ],
     );
-    let mut without = compare(&boxed);
-    without.env("ABX_CONTAINER_ENGINE", "no-such-engine");
+    let mut without_engine = compare(&boxed);
+    without_engine.env("ABX_CONTAINER_ENGINE", "no-such-engine");
     home.home
-        .run(&mut without)
+        .run(&mut without_engine)
         .expect(2, &["boxed: no-such-engine", "install one"]);
-    let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = elsewhere.local_addr().unwrap().port();
+    let occupied = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = occupied.local_addr().unwrap().port();
     let web = format!("web=image:{IMAGE} {port}");
     home.home
         .run(&mut compare(&web))
         .expect(3, &["web ended before it was ready", "exit code 7"]);
-    drop(elsewhere);
+    drop(occupied);
     let message = format!("It listens on port {port}");
     home.home
         .run(&mut compare(&web))
@@ -271,8 +274,8 @@ fn problems_of_containers_are_reported_with_a_remedy() {
 
 #[test]
 fn a_study_file_has_containers_with_templates_and_services() {
-    // Method: a container that gets its port by its environment and reads the folders of its start,
-    // next to one that is a service; both are listed, started and gone.
+    // Method: a container that gets its port from its environment and reads its folders, next to
+    // one that is a service. Both are listed, started and gone afterwards.
     let home = ContainerHome::new();
     home.make_other();
     home.home.write("page.in", "{port}");
@@ -316,7 +319,7 @@ fn a_study_file_has_containers_with_templates_and_services() {
 
 #[test]
 fn a_command_that_runs_a_container_leads_to_images() {
-    // Method: a program called docker, whose server another process starts, as a daemon does.
+    // Method: a program named docker, whose server another process starts, as a daemon does.
     let home = Home::new();
     let docker = home.write("docker", "#!/bin/sh\necho $2 >order\nexec sleep 600\n");
     fs::set_permissions(&docker, PermissionsExt::from_mode(0o755)).unwrap();

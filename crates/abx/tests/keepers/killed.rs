@@ -1,5 +1,5 @@
-//! Whichever of abx, its guardians and its keepers is killed: no process, no port and no temporary
-//! folder stays, as long as one kind of them is left to clean up.
+//! Kills of abx, its guardians and its keepers. No process, port or temporary folder stays, as long
+//! as one of these three kinds is left to clean up.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,8 +12,8 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::support::{ABX, Home, Running, wait_for};
 
-/// nginx with workers, php-fpm as a daemon behind it, and a server that forks twice and
-/// leads a session of its own.
+/// nginx with workers, nginx with php-fpm as a daemon, and a server that forks twice and leads its
+/// own session.
 const STUDY: &str = r#"
 schema = "abx.study_file/1"
 [[subject]]
@@ -51,7 +51,7 @@ as_root=""
 exec nginx -e stderr -p "$1" -c "$1/n.conf"
 "#;
 
-/// The processes to kill; in each way one kind is left.
+/// The kinds of processes to kill. At least one kind is always left.
 const WAYS: [&[&str]; 6] = [
     &["abx"],
     &["guardian"],
@@ -63,9 +63,9 @@ const WAYS: [&[&str]; 6] = [
 
 #[test]
 fn no_process_port_or_folder_outlives_a_kill() {
-    // Method: a study of servers with daemons and workers; at a random moment, from the
-    // start of the first subject into the blocks, SIGKILL for all processes of one or two
-    // kinds, by their numbers and in random order. Then everything must be gone.
+    // Method: a study of servers with daemons and workers. At a random moment, between the start of
+    // the first subject and the first blocks, SIGKILL for all processes of one or two kinds, one by
+    // one and in random order. Then everything must be gone.
     for (seed, way) in (0..).zip(WAYS.iter().cycle().take(2 * WAYS.len())) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let home = Home::new();
@@ -103,9 +103,9 @@ fn no_process_port_or_folder_outlives_a_kill() {
 
 #[test]
 fn temporary_files_of_a_subject_are_removed_with_its_folder() {
-    // Method: a subject that makes one and never removes it, with its own `TMPDIR` and with one
-    // that the study sets; it writes both paths down.
-    for (set, place) in [
+    // Method: a subject creates a temporary file and never removes it, with its usual `TMPDIR` and
+    // with one that the study sets. It logs `TMPDIR` and its folder.
+    for (setting, expected) in [
         ("", "{dir}"),
         ("env = { TMPDIR = \"/dev/shm\" }", "/dev/shm"),
     ] {
@@ -119,32 +119,32 @@ fn temporary_files_of_a_subject_are_removed_with_its_folder() {
         let server = home.write("server", &script);
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(&server, mode).unwrap();
-        let study = study_of(&format!(r#"["{server}", "{{port}}", "{{dir}}"]"#), set);
+        let study = study_of(&format!(r#"["{server}", "{{port}}", "{{dir}}"]"#), setting);
         home.write("study.toml", &study);
         home.run_abx(&["study", "check", "study.toml"])
             .expect(0, &[]);
         let seen = fs::read_to_string(home.join("seen")).unwrap();
         let (temporary, folder) = seen.trim().split_once(' ').unwrap();
-        assert_eq!(temporary, place.replace("{dir}", folder));
+        assert_eq!(temporary, expected.replace("{dir}", folder));
         assert!(home.scratch().is_empty(), "{:?}", home.scratch());
     }
 }
 
 #[test]
 fn a_later_run_cleans_up_after_everything_was_killed_at_once() {
-    // Method: SIGKILL for abx, its guardian and its keeper. A part of the server that has left its
-    // command continues, and its folder stays. The next run ends the one and removes the other.
+    // Method: SIGKILL for abx, its guardian and its keeper. A process that has left the session of
+    // its command continues, and its folder stays. The next run ends it and removes the folder.
     let home = Home::new();
     let study = study_of(&format!(r#"["{ABX}", "serve", "--port", "{{port}}"]"#), "");
-    // One that never listens, so that the check waits for it.
+    // The subject never listens, so the check waits for it.
     home.write(
         "study.toml",
         &study_of(r#"["sh", "-c", "(setsid sleep 1000 &) # {port}"]"#, ""),
     );
     let mut running = home.start(&mut home.abx(&["study", "check", "study.toml"]));
     running.until("a server", |home| {
-        let pairs = home.processes();
-        pairs
+        let processes = home.processes();
+        processes
             .iter()
             .any(|(_, line)| line.starts_with("sleep"))
             .then_some(())
@@ -196,22 +196,22 @@ pub fn write_study(home: &Home) {
 }
 
 /// Kills all processes of these kinds as [`kill`] does, in an order drawn from a seed.
-pub fn kill_all(running: &mut Running, home: &Home, way: &[&str], seed: u64) {
-    kill(running, home, way, &mut ChaCha8Rng::seed_from_u64(seed));
+pub fn kill_all(running: &mut Running, home: &Home, kinds: &[&str], seed: u64) {
+    kill(running, home, kinds, &mut ChaCha8Rng::seed_from_u64(seed));
 }
 
-/// Kills all processes of these kinds, and then those that abx still starts of them, until it has
-/// ended: between two blocks there is none to kill. Returns the ports that were in use.
+/// Kills all processes of these kinds, and those that abx starts later, until abx has ended.
+/// Between two blocks there are none to kill. Returns the ports that were in use.
 pub fn kill(
     running: &mut Running,
     home: &Home,
-    way: &[&str],
+    kinds: &[&str],
     random: &mut ChaCha8Rng,
 ) -> BTreeSet<u16> {
     let mut ports = BTreeSet::new();
     wait_for("the end of abx", || {
         ports.extend(home.scratch().iter().filter_map(|folder| port(folder)));
-        let mut processes: Vec<u32> = way
+        let mut processes: Vec<u32> = kinds
             .iter()
             .flat_map(|kind| match *kind {
                 "abx" => vec![running.id()],
@@ -229,7 +229,7 @@ pub fn kill(
     ports
 }
 
-/// Processes of this name that belong to an abx of this folder.
+/// Processes of this name that an abx of this folder started.
 pub fn of_kind(home: &Home, name: &str) -> Vec<u32> {
     let processes = home.processes().into_iter().map(|(pid, _)| pid);
     let is_called = |pid: &u32| {
@@ -239,7 +239,7 @@ pub fn of_kind(home: &Home, name: &str) -> Vec<u32> {
     processes.filter(is_called).collect()
 }
 
-/// The port of a subject by the name of its folder.
+/// The port of a subject, which the name of its folder ends in.
 fn port(folder: &str) -> Option<u16> {
     folder.rsplit('-').next()?.parse().ok()
 }

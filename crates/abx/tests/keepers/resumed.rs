@@ -57,8 +57,8 @@ fn seeds(record: &Value) -> Vec<Value> {
 
 #[test]
 fn a_killed_study_continues_with_the_same_blocks() {
-    // Method: SIGKILL in a block after the first; then the record alone is named. Its pilot and
-    // finished blocks are as they were, and the seeds are those of a study that was not killed.
+    // Method: SIGKILL in a block after the first, then `--resume` with only the record. The pilot
+    // and the finished blocks are unchanged, and the seeds are those of an uninterrupted study.
     let home = Home::new();
     ended_by(&home, "12", Signal::Kill);
     let before = home.record();
@@ -68,7 +68,7 @@ fn a_killed_study_continues_with_the_same_blocks() {
     let resumed = home.run_abx(&["compare", "--resume", "last", "--full"]);
     let record = home.record();
     resumed.expect_measured(&record);
-    let message = format!("Continuing {}", home_id(&home));
+    let message = format!("Continuing {}", record_id(&home));
     resumed.expect(resumed.status.code().unwrap(), &[&message]);
     assert!(
         resumed.stdout.contains("was continued after"),
@@ -85,15 +85,15 @@ fn a_killed_study_continues_with_the_same_blocks() {
     assert_eq!(continuation["elapsed_s"], before["elapsed_s"]);
     assert!(record["elapsed_s"].as_f64() > before["elapsed_s"].as_f64());
     assert_eq!(record["started_unix_ms"], before["started_unix_ms"]);
-    let whole = Home::new();
-    compare(&whole, &study("12"), &[]).expect_measured(&whole.record());
-    assert_eq!(seeds(&record), seeds(&whole.record()));
+    let uninterrupted = Home::new();
+    compare(&uninterrupted, &study("12"), &[]).expect_measured(&uninterrupted.record());
+    assert_eq!(seeds(&record), seeds(&uninterrupted.record()));
     let again = home.run_abx(&["compare", "--resume", "last"]);
     again.expect(2, &["is complete", "without --resume"]);
 }
 
 /// The id of the only record.
-fn home_id(home: &Home) -> String {
+fn record_id(home: &Home) -> String {
     let path = home.record_path();
     let name = path.file_name().unwrap().to_str().unwrap();
     abx_lab::history::short_id_of_file(name)
@@ -101,19 +101,18 @@ fn home_id(home: &Home) -> String {
 
 #[test]
 fn a_stopped_study_names_the_command_that_continues_it() {
-    // Method: Ctrl-C after a block; the printed command, with another budget and another output.
+    // Method: Ctrl-C after a block, then the printed command with another budget and output.
     let home = Home::new();
     let ended = ended_by(&home, "12", Signal::Int);
     ended.expect(130, &["Continue it with: abx compare --resume "]);
     let line = ended.stderr.lines().find(|line| line.contains("--resume"));
     let id = line.and_then(|line| line.rsplit(' ').next()).unwrap();
     let before = home.record();
-    let cut = before["blocks"].as_array().unwrap();
-    let incomplete = cut
+    let saved = before["blocks"].as_array().unwrap();
+    let incomplete = saved
         .iter()
         .filter(|block| block["complete"] == false)
         .count();
-    let cut = cut.len();
     let page = home.join("page.html").display().to_string();
     let resumed = compare(&home, &study("12"), &["--resume", id, "--html", &page]);
     let record = home.record();
@@ -128,15 +127,15 @@ fn a_stopped_study_names_the_command_that_continues_it() {
         .iter()
         .filter(|block| block["complete"] == true)
         .count();
-    // A block that was cut is kept, and another one is measured in its place.
+    // An incomplete block is kept, and another one is measured in its place.
     assert_eq!((complete, blocks.len()), (12, 12 + incomplete));
-    assert_eq!(record["continuations"][0]["block"], cut);
+    assert_eq!(record["continuations"][0]["block"], saved.len());
 }
 
 #[test]
 fn a_study_is_not_continued_as_a_different_one() {
-    // Method: another command of a subject, another load, another script behind the same command,
-    // another kind of record, a missing one, and one that abx still measures.
+    // Method: another command of a subject, another load, another script under the same command,
+    // another kind of record, a missing one, and one that abx is still measuring.
     let home = Home::new();
     let script = "exec \"$@\"";
     home.write("serve.sh", script);
@@ -147,8 +146,8 @@ fn a_study_is_not_continued_as_a_different_one() {
     };
     let mut words = study("12");
     words[1] = wrapped("one");
-    let line: Vec<&str> = words.iter().map(String::as_str).collect();
-    let mut running = home.start(&mut home.abx(&line));
+    let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut running = home.start(&mut home.abx(&arguments));
     after_a_block(&mut running);
     let busy = home.abx(&["compare", "--resume", "last"]).output().unwrap();
     assert_eq!(busy.status.code(), Some(2));
@@ -163,8 +162,8 @@ fn a_study_is_not_continued_as_a_different_one() {
     let mut other = words.clone();
     other[2] = subject("two", "--model prefork");
     refused(&other, "`subjects.two.command` was");
-    let more = [&words[..], &["--path".to_owned(), "/x".to_owned()]].concat();
-    refused(&more, "`loads.");
+    let with_path = [&words[..], &["--path".to_owned(), "/x".to_owned()]].concat();
+    refused(&with_path, "`loads.");
     home.write("serve.sh", &format!("{script} # changed"));
     refused(&words, "`identity.files.one` was");
     home.write("serve.sh", script);
@@ -183,8 +182,8 @@ fn hidden_secrets_must_be_given_again() {
     let home = Home::new();
     let mut words = study("12");
     words.extend(["-H".to_owned(), "Authorization: Bearer abc".to_owned()]);
-    let line: Vec<&str> = words.iter().map(String::as_str).collect();
-    let mut running = home.start(&mut home.abx(&line));
+    let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut running = home.start(&mut home.abx(&arguments));
     after_a_block(&mut running);
     running.signal(Signal::Kill);
     running.wait_alone();

@@ -1,5 +1,5 @@
-//! Exit code 130: stopped by a person, with everything kept that was measured
-//! and nothing left that runs.
+//! Exit code 130: a user stops abx, which keeps everything that it measured and leaves no process
+//! behind.
 
 use std::fs;
 use std::io::Read;
@@ -15,7 +15,7 @@ const LONG: [&str; 7] = [
     "compare", "--blocks", "1000", "--slice", "20ms", "--pilot", "brief",
 ];
 
-fn is_asked_to_stop_in_a_block(signal: Signal) {
+fn expect_kept_blocks_after(signal: Signal) {
     let home = Home::new();
     let mut running = home.start(&mut home.abx(&LONG));
     running.in_a_block("");
@@ -39,19 +39,19 @@ fn is_asked_to_stop_in_a_block(signal: Signal) {
 #[test]
 fn ctrl_c_keeps_what_was_measured() {
     // Method: SIGINT while a server is loaded, after the first block.
-    is_asked_to_stop_in_a_block(Signal::Int);
+    expect_kept_blocks_after(Signal::Int);
 }
 
 #[test]
 fn sigterm_keeps_what_was_measured() {
     // Method: the same with SIGTERM.
-    is_asked_to_stop_in_a_block(Signal::Term);
+    expect_kept_blocks_after(Signal::Term);
 }
 
 #[test]
 fn a_closed_terminal_keeps_what_was_measured() {
     // Method: the same with SIGHUP.
-    is_asked_to_stop_in_a_block(Signal::Hup);
+    expect_kept_blocks_after(Signal::Hup);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn ctrl_c_does_not_wait_for_a_response() {
     // subject.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", silent.local_addr().unwrap());
-    let asked = || {
+    let receive_byte = || {
         let (mut connection, _) = silent.accept().unwrap();
         assert_eq!(connection.read(&mut [0]).unwrap(), 1);
         connection
@@ -96,16 +96,16 @@ fn ctrl_c_does_not_wait_for_a_response() {
 
     let home = Home::new();
     let running = home.start(&mut home.abx(&["run", &url, "--timeout", "1h"]));
-    let held = asked();
+    let connection = receive_byte();
     running.signal(Signal::Int);
     running
         .wait()
         .expect(130, &["stopped before anything was measured"]);
-    drop(held);
+    drop(connection);
 
     let compare = ["compare", &url, &format!("b={url}"), "--timeout", "1h"];
     let running = home.start(&mut home.abx(&compare));
-    let _held = asked();
+    let _connection = receive_byte();
     running.signal(Signal::Int);
     running.wait().expect(130, &["stopped"]);
     assert_eq!(home.record()["end"]["reason"], "interrupted");
@@ -123,18 +123,18 @@ fn ctrl_c_does_not_wait_for_a_response() {
     ];
     let mut running = home.start(&mut home.abx(&compare));
     running.until("a connection to the mute server", |home| {
-        let mute = home
+        let (pid, _) = home
             .processes()
             .into_iter()
             .find(|(_, line)| is_server(line) && line.contains("1h"))?;
-        has_connection(mute.0).then_some(())
+        has_connection(pid).then_some(())
     });
     running.signal(Signal::Int);
     running.wait().expect(130, &["stopped"]);
     assert_eq!(home.record()["end"]["reason"], "interrupted");
 }
 
-/// Whether a server has a connection besides the socket on which it listens.
+/// Whether a server has a connection besides its listening socket.
 fn has_connection(pid: u32) -> bool {
     let links = fs::read_dir(format!("/proc/{pid}/fd"))
         .into_iter()
@@ -148,7 +148,7 @@ fn has_connection(pid: u32) -> bool {
 
 #[test]
 fn a_killed_abx_leaves_no_server_behind() {
-    // Method: SIGKILL, in a block and in the pilot; the keepers notice.
+    // Method: SIGKILL in the pilot and in a block. The keepers notice.
     let in_the_pilot = |running: &mut Running| {
         running.until("a server", is_serving);
     };
@@ -164,7 +164,7 @@ fn a_killed_abx_leaves_no_server_behind() {
         assert_eq!(running.wait_alone().status.code(), None);
         home.wait_until_empty();
         assert_eq!(home.scratch(), [""; 0], "left behind");
-        // The record that was saved last is whole.
+        // The last record that was saved is intact.
         assert_eq!(home.record()["end"]["reason"], "running");
     }
 }
@@ -195,13 +195,13 @@ fn a_second_ctrl_c_does_not_wait() {
 
 #[test]
 fn three_interrupts_at_once_leave_nothing_behind() {
-    // Method: SIGINT three times in a row, in a block and in the pilot: the first ends the current
-    // work, and the others end abx at once; its guardian and keepers end the rest.
-    for whole_min in [0, 1] {
+    // Method: SIGINT three times in a row, in the pilot and in a block. The first ends the current
+    // work, and the others end abx at once. Its guardian and keepers end the rest.
+    for blocks_min in [0, 1] {
         let home = Home::new();
         let mut running = home.start(&mut home.abx(&LONG));
         running.until("a server", is_serving);
-        if whole_min > 0 {
+        if blocks_min > 0 {
             running.in_a_block("");
         }
         let abx = Process::find(running.id()).unwrap().unwrap();
@@ -215,11 +215,11 @@ fn three_interrupts_at_once_leave_nothing_behind() {
             home.scratch().is_empty().then_some(())
         });
         // Before a block has ended, there may be no record yet.
-        assert!(whole_min == 0 || complete(&home).len() >= whole_min);
+        assert!(blocks_min == 0 || complete(&home).len() >= blocks_min);
     }
 }
 
-/// The blocks of the one record that came to their end.
+/// The complete blocks of the only record.
 fn complete(home: &Home) -> Vec<Value> {
     let blocks = home.record()["blocks"].as_array().cloned();
     let complete = |block: &Value| block["complete"] == true;
@@ -267,26 +267,26 @@ fn is_serving(home: &Home) -> Option<()> {
 
 #[test]
 fn a_lost_keeper_takes_its_server_with_it() {
-    // Method: SIGKILL to one keeper in a block. abx notices, reports it, and ends the processes
-    // that the keeper had kept.
+    // Method: SIGKILL to one keeper in a block. abx notices, reports it, and ends that keeper's
+    // processes.
     let home = Home::new();
-    loses_a_keeper(&home, &mut home.abx(&LONG));
+    expect_a_lost_keeper(&home, &mut home.abx(&LONG));
 }
 
 #[test]
 fn a_lost_keeper_takes_its_server_with_it_in_a_container() {
-    // Method: the same where abx is the first process of a PID namespace, and its session's
-    // leader is outside of it: the kernel then names that session 0.
+    // Method: the same with abx as the first process of a PID namespace. Its session's leader is
+    // outside, so the kernel reports session 0.
     let home = Home::new();
     let mut abx = home.abx_apart("pfm", "mount -t proc proc /proc", &LONG);
-    loses_a_keeper(&home, &mut abx);
+    expect_a_lost_keeper(&home, &mut abx);
 }
 
-fn loses_a_keeper(home: &Home, abx: &mut Command) {
+fn expect_a_lost_keeper(home: &Home, abx: &mut Command) {
     let mut running = home.start(abx);
     running.in_a_block("--model thread");
     wait_for("the end of abx", || {
-        // At the end of a block its loss would not be noticed: then the next one's is killed.
+        // abx would not notice the loss at the end of a block; then the next keeper is killed.
         if let Some(keeper) = loaded_server(home, "--model thread").and_then(keeper_of) {
             keeper.signal(Signal::Kill).unwrap();
         }
@@ -298,7 +298,7 @@ fn loses_a_keeper(home: &Home, abx: &mut Command) {
     home.wait_until_empty();
 }
 
-/// The keeper of a server, if both run at this moment.
+/// The keeper of a server, if both are running.
 fn keeper_of(server: u32) -> Option<Process> {
     let keeper = Process::find(ProcessStat::read(server).unwrap()?.parent).unwrap()?;
     (keeper.name().as_deref() == Some("keeper")).then_some(keeper)

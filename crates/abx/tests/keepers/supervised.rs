@@ -19,7 +19,7 @@ use crate::support::{ABX, Home, Server, wait_for};
 struct Supervised {
     child: Child,
     address: String,
-    said: Arc<Mutex<Vec<String>>>,
+    printed: Arc<Mutex<Vec<String>>>,
 }
 
 impl Supervised {
@@ -34,21 +34,21 @@ impl Supervised {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let first = lines.next().unwrap().unwrap();
         let address = first.split_once("http://").expect(&first).1;
-        let texts = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&texts);
+        let printed = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&printed);
         std::thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
-                heard.lock().unwrap().push(line);
+                sink.lock().unwrap().push(line);
             }
         });
         Supervised {
             child,
             address: address.trim_end_matches('/').to_owned(),
-            said: texts,
+            printed,
         }
     }
 
-    /// Its workers that run.
+    /// Its running workers.
     fn workers(&self) -> BTreeSet<u32> {
         children_of(self.child.id())
             .into_iter()
@@ -56,29 +56,29 @@ impl Supervised {
             .collect()
     }
 
-    /// Waits until there are two workers, none of them one of these.
-    fn two_others_than(&self, before: &BTreeSet<u32>) -> BTreeSet<u32> {
+    /// Waits for two workers that are both new.
+    fn wait_for_new_workers(&self, before: &BTreeSet<u32>) -> BTreeSet<u32> {
         wait_for("two other workers", || {
             let now = self.workers();
             (now.len() == 2 && now.is_disjoint(before)).then_some(now)
         })
     }
 
-    /// Its output since its first line.
-    fn said(&self) -> Vec<String> {
-        self.said.lock().unwrap().clone()
+    /// Its output after the first line.
+    fn printed(&self) -> Vec<String> {
+        self.printed.lock().unwrap().clone()
     }
 
-    /// Waits until it has printed this many lines, after which it prints no more.
-    fn heard(&self, lines: usize) -> Vec<String> {
-        wait_for("what the supervisor says", || {
-            Some(self.said()).filter(|texts| texts.len() >= lines)
+    /// Waits until it has printed at least this many lines, and returns them.
+    fn wait_for_lines(&self, count: usize) -> Vec<String> {
+        wait_for("the supervisor's output", || {
+            Some(self.printed()).filter(|lines| lines.len() >= count)
         })
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     fn get(&self) -> std::io::Result<String> {
-        ask(&mut TcpStream::connect(&self.address)?, "close")
+        get(&mut TcpStream::connect(&self.address)?, "close")
     }
 
     fn expect_responses(&self) {
@@ -88,13 +88,13 @@ impl Supervised {
         }
     }
 
-    /// Waits for the end of the supervisor, and checks which processes are left.
+    /// Waits until the supervisor and these workers have ended.
     fn expect_gone(&mut self, workers: &[Process]) {
-        wait_for("the end of all", || {
+        wait_for("the end of all processes", || {
             let is_over = self.child.try_wait().unwrap().is_some();
             (is_over && !workers.iter().any(|worker| worker.is_alive())).then_some(())
         });
-        // A listening socket that a process still had would take the connection.
+        // A listening socket that a process still had would accept the connection.
         assert!(TcpStream::connect(&self.address).is_err());
     }
 }
@@ -119,8 +119,8 @@ fn children_of(pid: u32) -> Vec<Process> {
     children.filter(|child| child.is_alive()).collect()
 }
 
-/// Sends a request and reads the response by its length.
-fn ask(stream: &mut TcpStream, connection: &str) -> std::io::Result<String> {
+/// Sends a GET and reads the response by its length.
+fn get(stream: &mut TcpStream, connection: &str) -> std::io::Result<String> {
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;
     let request = format!("GET / HTTP/1.1\r\nHost: h\r\nConnection: {connection}\r\n\r\n");
     stream.write_all(request.as_bytes())?;
@@ -139,7 +139,7 @@ fn ask(stream: &mut TcpStream, connection: &str) -> std::io::Result<String> {
 
 #[test]
 fn every_model_serves_with_workers_and_ends_with_them() {
-    // Method: requests on connections of their own, then the signal that ends all.
+    // Method: requests on separate connections, then the signal that ends all processes.
     for model in [
         "event",
         "thread",
@@ -156,23 +156,27 @@ fn every_model_serves_with_workers_and_ends_with_them() {
                 assert_eq!(worker.name().as_deref(), Some("abx-worker"));
             }
             match model {
-                // It does not understand a close.
-                "null" => drop(ask(&mut TcpStream::connect(&server.address).unwrap(), "")),
+                // This model ignores `Connection: close`.
+                "null" => drop(get(&mut TcpStream::connect(&server.address).unwrap(), "")),
                 _ => server.expect_responses(),
             }
             send(server.child.id(), signal);
             server.expect_gone(&workers);
             let status = server.child.wait().unwrap();
-            assert_eq!((status.code(), server.said()), (Some(0), vec![]), "{model}");
+            assert_eq!(
+                (status.code(), server.printed()),
+                (Some(0), vec![]),
+                "{model}"
+            );
         }
     }
 }
 
 #[test]
 fn a_worker_that_crashes_is_replaced_and_no_connection_is_refused() {
-    // Method: each worker in turn gets the signal of a crash; meanwhile and afterwards connections
-    // are made, all of which a worker must accept, and respond to when the crash is over. A crashed
-    // worker must not stay as a zombie.
+    // Method: each worker in turn gets the signal of a crash. Workers must accept all connections
+    // that are made meanwhile and later, and respond when the crash is over. A crashed worker must
+    // not stay as a zombie.
     for model in ["event", "hybrid", "prefork"] {
         let server = Supervised::start(&["--model", model]);
         let before = server.workers();
@@ -184,24 +188,24 @@ fn a_worker_that_crashes_is_replaced_and_no_connection_is_refused() {
                 (now.len() == 2 && !now.contains(worker)).then_some(())
             });
         }
-        server.two_others_than(&before);
+        server.wait_for_new_workers(&before);
         server.expect_responses();
         for worker in before {
             assert_eq!(ProcessStat::read(worker).unwrap(), None, "{model}");
         }
-        let texts = server.heard(2);
-        assert_eq!(texts.len(), 2, "{texts:?}");
+        let lines = server.wait_for_lines(2);
+        assert_eq!(lines.len(), 2, "{lines:?}");
         assert!(
-            texts[0].contains("ended: signal 11; another one starts in"),
-            "{texts:?}"
+            lines[0].contains("ended: signal 11; another one starts in"),
+            "{lines:?}"
         );
     }
 }
 
 #[test]
 fn a_request_may_crash_a_worker_if_that_is_allowed() {
-    // Method: the request that crashes, which gets no response; another worker must come, and pages
-    // be served. A server without that option has a page there, as anywhere.
+    // Method: the request that crashes a worker gets no response. Another worker must start and
+    // serve pages. A server without that option has a page at this path, as at any other.
     for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
         let server = Supervised::start(&["--model", model, "--allow-crash"]);
         let before = server.workers();
@@ -219,7 +223,7 @@ fn a_request_may_crash_a_worker_if_that_is_allowed() {
             (now.len() == 2 && now != before).then_some(())
         });
         server.expect_responses();
-        assert!(server.heard(1)[0].contains("ended: signal 11"), "{model}");
+        assert!(server.wait_for_lines(1)[0].contains("ended: signal 11"), "{model}");
     }
     let safe = Server::start(&[]);
     let response = curl(&format!("{}crash", safe.url));
@@ -261,14 +265,14 @@ fn curl(url: &str) -> String {
 
 #[test]
 fn restarts_are_delayed_while_workers_keep_crashing() {
-    // Method: every worker is killed at once, until a wait of 640 ms is reported of each place; all
-    // connections must be accepted. The reported waits must double from 10 ms on: a worker runs for
-    // a second only if the machine is very slow, and then they start again.
+    // Method: all workers are killed again and again, until both report a wait of 640 ms. All
+    // connections must be accepted. The reported waits must double from 10 ms on. Only on a very
+    // slow machine does a worker run for a second, and then the waits start again.
     let server = Supervised::start(&[]);
     let waits = |number: u32| -> Vec<u64> {
-        let of = format!("worker {number} ");
-        let texts = server.said();
-        let lines = texts.iter().filter(|line| line.contains(&of));
+        let name = format!("worker {number} ");
+        let printed = server.printed();
+        let lines = printed.iter().filter(|line| line.contains(&name));
         let waits =
             lines.filter_map(|line| line.rsplit_once(" in ")?.1.split(' ').next()?.parse().ok());
         waits.collect()
@@ -284,19 +288,18 @@ fn restarts_are_delayed_while_workers_keep_crashing() {
             .then_some(())
     });
     for number in 1..=2 {
-        let numbers = waits(number);
-        let mut expected = 0;
-        for wait in numbers {
-            let next = match expected {
+        let mut previous = 0;
+        for wait in waits(number) {
+            let expected = match previous {
                 0 => 10,
-                some => (some * 2).min(1_000),
+                _ => (previous * 2).min(1_000),
             };
-            assert!(wait == next || wait == 0, "{number} {wait}");
-            expected = wait;
+            assert!(wait == expected || wait == 0, "{number} {wait}");
+            previous = wait;
         }
     }
     drop(connections);
-    server.two_others_than(&BTreeSet::new());
+    server.wait_for_new_workers(&BTreeSet::new());
     server.expect_responses();
 }
 
@@ -314,8 +317,8 @@ fn workers_do_not_outlive_a_killed_supervisor() {
 
 #[test]
 fn others_serve_while_a_worker_is_stopped_and_all_end_together() {
-    // Method: one of two workers is stopped; clients that connect from then on get a response from
-    // the other. Then all receive the signal to end, which a stopped process does not handle.
+    // Method: one of two workers is stopped. Clients that connect afterwards get a response from
+    // the other one. Then all receive the signal to end, which a stopped process does not handle.
     for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
         let mut server = Supervised::start(&["--model", model]);
         let workers = children_of(server.child.id());
@@ -327,7 +330,7 @@ fn others_serve_while_a_worker_is_stopped_and_all_end_together() {
         server.expect_responses();
         send(server.child.id(), Signal::TERM);
         server.expect_gone(&workers);
-        let message = server.heard(1).join("\n");
+        let message = server.wait_for_lines(1).join("\n");
         assert!(
             message.contains("was killed: it did not end"),
             "{model} {message}"
@@ -337,9 +340,9 @@ fn others_serve_while_a_worker_is_stopped_and_all_end_together() {
 
 #[test]
 fn replacing_all_workers_loses_no_request() {
-    // Method: a client that keeps its connection, and one that makes one per request, send requests
-    // all the time while all workers are replaced three times. A kept connection may end only with
-    // a response that announces it. All workers must be others.
+    // Method: a client that keeps its connection, and one with a connection per request, keep
+    // sending requests while all workers are replaced three times. A kept connection may end only
+    // with a response that announces it. Every worker must be new.
     for model in ["event", "thread", "thread-per-request", "hybrid", "prefork"] {
         let server = Supervised::start(&["--model", model]);
         let is_over = AtomicBool::new(false);
@@ -348,7 +351,7 @@ fn replacing_all_workers_loses_no_request() {
             while !is_over.load(Ordering::Relaxed) {
                 let mut stream = TcpStream::connect(&server.address).unwrap();
                 loop {
-                    let response = ask(&mut stream, "keep-alive").unwrap();
+                    let response = get(&mut stream, "keep-alive").unwrap();
                     count += 1;
                     if response.contains("\r\nConnection: close\r\n")
                         || is_over.load(Ordering::Relaxed)
@@ -372,20 +375,20 @@ fn replacing_all_workers_loses_no_request() {
             for _ in 0..3 {
                 let before = server.workers();
                 send(server.child.id(), Signal::HUP);
-                server.two_others_than(&before);
+                server.wait_for_new_workers(&before);
             }
             is_over.store(true, Ordering::Relaxed);
             for client in clients {
                 assert!(client.join().unwrap() > 0, "{model}");
             }
         });
-        assert_eq!(server.said(), Vec::<String>::new(), "{model}");
+        assert_eq!(server.printed(), Vec::<String>::new(), "{model}");
     }
 }
 
 #[test]
 fn a_worker_that_is_replaced_finishes_its_response() {
-    // Method: a request whose response takes a second, and others take over meanwhile.
+    // Method: other workers take over while a response takes a second.
     let server = Supervised::start(&["--delay", "1s"]);
     let before = server.workers();
     let sockets = || {
@@ -394,15 +397,15 @@ fn a_worker_that_is_replaced_finishes_its_response() {
             .map(|worker| sockets_of(*worker))
             .sum::<usize>()
     };
-    let at_first = sockets();
+    let sockets_before = sockets();
     let mut stream = TcpStream::connect(&server.address).unwrap();
     std::thread::scope(|scope| {
-        let response = scope.spawn(|| ask(&mut stream, "keep-alive").unwrap());
+        let response = scope.spawn(|| get(&mut stream, "keep-alive").unwrap());
         wait_for("the connection to be accepted", || {
-            (sockets() > at_first).then_some(())
+            (sockets() > sockets_before).then_some(())
         });
         send(server.child.id(), Signal::HUP);
-        server.two_others_than(&before);
+        server.wait_for_new_workers(&before);
         assert!(response.join().unwrap().contains("200 OK"));
     });
 }
@@ -420,8 +423,8 @@ fn sockets_of(pid: u32) -> usize {
 
 #[test]
 fn unsupported_options_of_workers_are_refused_once() {
-    // Method: rooms of several processes, no worker at all, and a root that is not there,
-    // which each worker would find out by itself.
+    // Method: rooms with several processes, no worker at all, and a missing root, which each worker
+    // would otherwise report.
     let home = Home::new();
     let serve = ["serve", "--port", "0", "--workers"];
     let run = |words: &[&str]| home.run_abx(&[&serve[..], words].concat());

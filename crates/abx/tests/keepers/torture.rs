@@ -1,5 +1,5 @@
-//! SIGKILL at random moments, of any of abx, its guardians and its keepers, all three at once among
-//! them. `ABX_KILLS=200` has so many moments and prints their figures (`scripts/kills`).
+//! SIGKILL at random moments for abx, its guardians and its keepers, up to all three at once.
+//! `ABX_KILLS=200` sets the number of moments and prints the results (`scripts/kills`).
 
 use std::fmt;
 use std::io::Write;
@@ -18,17 +18,17 @@ use crate::bisect::searches::repository;
 use crate::fleet::agents::{Agent, Bus};
 use crate::support::{ABX, Home, Running, Server, read_json};
 
-/// How many moments there are, if not the usual ones.
+/// The variable that sets the number of moments in place of `MOMENTS`.
 const KILLS: &str = "ABX_KILLS";
-/// Moments of the first command and of each other one in an ordinary run: the first moment of each
-/// is of all three kinds.
-const USUAL: [u64; 2] = [3, 1];
+/// Moments of the first command and of every other command in an ordinary run. The first moment of
+/// a command kills all three kinds.
+const MOMENTS: [u64; 2] = [3, 1];
 /// The kinds of processes to kill.
 const KINDS: [&str; 3] = ["abx", "guardian", "keeper"];
-/// The processes that are left have ended everything within this time.
+/// Time within which the remaining processes end everything.
 const END_WITHIN: Duration = Duration::from_secs(60);
 
-/// A service, and a worker that is killed on purpose, next to daemons and process groups.
+/// A service, next to daemons and process groups.
 const SERVICE: &str = r#"
 [[service]]
 name = "store"
@@ -37,6 +37,7 @@ command = ["ABX", "serve", "--port", "{port}", "--workers", "2"]
 name = "user"
 command = ["sh", "-c", "exec ABX serve --port {port} # {service.store.port}"]
 "#;
+/// A worker of a subject that abx kills on purpose.
 const FAULT: &str = r#"
 [[load]]
 name = "steady"
@@ -57,9 +58,9 @@ within = "500ms"
 struct Case {
     name: &'static str,
     kind: Kind,
-    around: Around,
+    environment: Environment,
     words: &'static [&'static str],
-    /// Keys that are added to the study.
+    /// Tables to add to the study.
     more: &'static str,
 }
 
@@ -76,15 +77,15 @@ enum Kind {
     Run,
 }
 
-/// The environment of a command, outside of its folder.
+/// The environment of a command outside its folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Around {
+enum Environment {
     Nothing,
     /// A server, whose URL follows the words.
     Server,
-    /// A bus and an agent, of which flags follow the words.
+    /// A bus and an agent, whose flags follow the words.
     Fleet,
-    /// An engine of containers with an image: its command and the image follow the words.
+    /// A container engine with an image. Two subjects follow the words, one from the image.
     Containers,
 }
 
@@ -120,7 +121,7 @@ const COMPARE: &[&str] = &[
     "--no-ceiling",
 ];
 
-const OF_COMMANDS: &[&str] = &[
+const COMPARE_COMMANDS: &[&str] = &[
     "compare",
     "--blocks",
     "1000",
@@ -139,35 +140,35 @@ const CASES: [Case; 8] = [
     Case {
         name: "compare",
         kind: Kind::Comparison,
-        around: Around::Nothing,
+        environment: Environment::Nothing,
         words: COMPARE,
         more: "",
     },
     Case {
         name: "study check",
         kind: Kind::Check,
-        around: Around::Nothing,
+        environment: Environment::Nothing,
         words: &["study", "check", "study.toml"],
         more: "",
     },
     Case {
         name: "services",
         kind: Kind::Comparison,
-        around: Around::Nothing,
+        environment: Environment::Nothing,
         words: COMPARE,
         more: SERVICE,
     },
     Case {
         name: "faults",
         kind: Kind::Comparison,
-        around: Around::Nothing,
+        environment: Environment::Nothing,
         words: COMPARE,
         more: FAULT,
     },
     Case {
         name: "bisect",
         kind: Kind::Search,
-        around: Around::Nothing,
+        environment: Environment::Nothing,
         words: SEARCH,
         more: "",
     },
@@ -175,21 +176,21 @@ const CASES: [Case; 8] = [
         name: "run",
         kind: Kind::Run,
         words: &["run", "-c", "4", "-d", "10m"],
-        around: Around::Server,
+        environment: Environment::Server,
         more: "",
     },
     Case {
         name: "fleet",
         kind: Kind::Comparison,
         words: COMPARE,
-        around: Around::Fleet,
+        environment: Environment::Fleet,
         more: "",
     },
     Case {
         name: "containers",
         kind: Kind::Comparison,
-        words: OF_COMMANDS,
-        around: Around::Containers,
+        words: COMPARE_COMMANDS,
+        environment: Environment::Containers,
         more: "",
     },
 ];
@@ -214,17 +215,17 @@ impl Scene {
     fn new(case: &Case) -> Scene {
         let mut words: Vec<String> = case.words.iter().map(|word| (*word).to_owned()).collect();
         let (mut server, mut fleet, mut flags) = (None, None, Vec::new());
-        let place = if case.around == Around::Containers {
+        let place = if case.environment == Environment::Containers {
             let place = ContainerHome::new();
             words.extend(place.both());
             Place::Containers(place)
         } else {
             Place::Plain(Home::new())
         };
-        match case.around {
-            Around::Nothing | Around::Containers => {}
-            Around::Server => words.push(server.insert(Server::start(&[])).url.clone()),
-            Around::Fleet => {
+        match case.environment {
+            Environment::Nothing | Environment::Containers => {}
+            Environment::Server => words.push(server.insert(Server::start(&[])).url.clone()),
+            Environment::Fleet => {
                 let bus = Bus::start();
                 flags = ["--agents", "1", "--bus", &bus.url]
                     .map(str::to_owned)
@@ -324,27 +325,27 @@ impl fmt::Display for Left {
 #[test]
 fn no_kill_at_any_moment_leaves_anything_or_loses_a_block() {
     // Method: a study of nginx, php-fpm and a server that forks twice. At a random moment, SIGKILL
-    // for all processes of a random choice of kinds. If all three were killed, the next start of
-    // abx must end the rest. A comparison continues from its record, and a search from its own. A
-    // run has no server of its own; a fleet has one agent; and a container belongs to its engine.
+    // for all processes of some kinds, chosen at random. If all three kinds were killed, the next
+    // start of abx must end the rest. Comparisons and searches continue from their records. A run
+    // starts no server, a fleet has one agent, and a container belongs to its engine.
     let kills: Option<u64> = std::env::var(KILLS).ok().and_then(|text| text.parse().ok());
     let cases = CASES.len() as u64;
-    for (place, case) in (0..cases).zip(&CASES) {
+    for (index, case) in (0..cases).zip(&CASES) {
         let mut left = Left::default();
-        let usual = USUAL[usize::from(place > 0)];
+        let usual = MOMENTS[usize::from(index > 0)];
         let moments = kills.map_or(usual, |kills| kills.div_ceil(cases));
         for number in 0.. {
             if left.moments == moments {
                 break;
             }
-            let seed = place * 1_000 + number;
+            let seed = index * 1_000 + number;
             let mut random = ChaCha8Rng::seed_from_u64(seed);
-            let way = if number == 0 {
+            let mask = if number == 0 {
                 7
             } else {
                 random.random_range(1..8)
             };
-            moment(case, way, &mut random, &mut left);
+            moment(case, mask, &mut random, &mut left);
             assert!(
                 kills.is_some() || left.is_clean(),
                 "{}, seed {seed}: {left:?}",
@@ -352,18 +353,18 @@ fn no_kill_at_any_moment_leaves_anything_or_loses_a_block() {
             );
         }
         if kills.is_some() {
-            // Not captured, for the user who requested so many.
+            // Direct output, which is not captured, for the user who set the number.
             writeln!(std::io::stdout(), "| `{}` | {left}", case.name).unwrap();
         }
         assert!(left.is_clean(), "{}: {left:?}", case.name);
     }
 }
 
-/// One kill, of the kinds whose bits are set, and its result.
-fn moment(case: &Case, way: u32, random: &mut ChaCha8Rng, left: &mut Left) {
+/// Kills the kinds whose bits are set, once, and adds the result.
+fn moment(case: &Case, mask: u32, random: &mut ChaCha8Rng, left: &mut Left) {
     let scene = Scene::new(case);
     let home = scene.home();
-    let kinds = (0..).zip(KINDS).filter(|(bit, _)| way & (1 << bit) != 0);
+    let kinds = (0..).zip(KINDS).filter(|(bit, _)| mask & (1 << bit) != 0);
     let mut kinds: Vec<&str> = kinds.map(|(_, kind)| kind).collect();
     if case.kind == Kind::Run {
         kinds = vec!["abx"];
@@ -385,7 +386,7 @@ fn moment(case: &Case, way: u32, random: &mut ChaCha8Rng, left: &mut Left) {
     };
     std::thread::sleep(Duration::from_millis(random.random_range(0..longest_ms)));
     if running.has_ended() {
-        // A check may be done by then: it is killed at another moment.
+        // A check may have ended by then. Another moment kills it.
         return;
     }
     let before = complete(home);
@@ -410,7 +411,7 @@ fn moment(case: &Case, way: u32, random: &mut ChaCha8Rng, left: &mut Left) {
     left.blocks_kept += before.len();
 }
 
-/// The blocks on disk that came to their end. A search has a record for each comparison.
+/// The complete blocks on disk. A search has a record for each comparison.
 fn complete(home: &Home) -> Vec<Value> {
     let records = home.records_in("state/abx");
     let blocks = records.iter().map(|path| read_json(path)["blocks"].take());
@@ -419,8 +420,7 @@ fn complete(home: &Home) -> Vec<Value> {
     blocks.flatten().filter(complete).collect()
 }
 
-/// The next start of abx: a measurement continues until it has another block, and a check is done
-/// again.
+/// Starts abx again: a measurement continues until it has another block, and a check is repeated.
 fn start_again(scene: &Scene, case: &Case) {
     let home = scene.home();
     if case.kind == Kind::Check || home.records_in("state/abx").is_empty() {
@@ -446,7 +446,7 @@ fn start_again(scene: &Scene, case: &Case) {
     resumed.wait_alone();
 }
 
-/// Waits for something of a command, for a while.
+/// Waits until something is done, for at most `END_WITHIN`.
 fn end(running: &mut Running, mut is_done: impl FnMut(&mut Running, &Home) -> bool) {
     let deadline = Instant::now() + END_WITHIN;
     let home = running.home();
@@ -455,7 +455,7 @@ fn end(running: &mut Running, mut is_done: impl FnMut(&mut Running, &Home) -> bo
     }
 }
 
-/// Waits until nothing is there any more, for a while.
+/// Waits until no process and no folder is left, for at most `END_WITHIN`.
 fn settle(scene: &Scene) {
     let deadline = Instant::now() + END_WITHIN;
     let is_empty = || scene.processes() == 0 && scene.home().scratch().is_empty();
@@ -464,7 +464,7 @@ fn settle(scene: &Scene) {
     }
 }
 
-/// A study of a subject that never listens: leftovers are swept before it starts.
+/// A study of a subject that never listens. abx removes leftovers before it starts.
 const ONE: &str = r#"
 schema = "abx.study_file/1"
 [[subject]]

@@ -1,41 +1,37 @@
-//! Modules inside a crate use each other one way too. A folder and its children may
-//! use each other; no two neighbours, folders or files, may, by whatever way around.
+//! The modules of a crate depend on each other one way too. A folder and its children may use each
+//! other, but neighbours, folders or files, may not form a cycle of any length.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::modules::{Modules, code, crates, paths, planted, target};
+use super::modules::{Modules, code, crates, paths, planted, qualified, target};
 
-/// Which neighbours each module uses, itself or by one of its children.
+/// The neighbours that each module uses, itself or through one of its children.
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
 /// The uses among the children of each folder.
 fn neighbours(modules: &Modules) -> BTreeMap<Vec<String>, Uses> {
-    let mut texts: BTreeMap<Vec<String>, Uses> = BTreeMap::new();
-    for (own_texts, text) in modules {
+    let mut folders: BTreeMap<Vec<String>, Uses> = BTreeMap::new();
+    for (user, text) in modules {
         for path in paths(&code(text)) {
-            let (other, _) = target(&path, own_texts, modules);
-            let same = own_texts
-                .iter()
-                .zip(&other)
-                .take_while(|(text, two)| text == two);
-            let depth = same.count();
-            if let (Some(from), Some(to)) = (own_texts.get(depth), other.get(depth)) {
-                let uses = texts.entry(own_texts[..depth].to_vec()).or_default();
+            let (used, _) = target(&path, user, modules);
+            let depth = user.iter().zip(&used).take_while(|(a, b)| a == b).count();
+            if let (Some(from), Some(to)) = (user.get(depth), used.get(depth)) {
+                let uses = folders.entry(user[..depth].to_vec()).or_default();
                 uses.entry(from.clone()).or_default().insert(to.clone());
             }
         }
     }
-    texts
+    folders
 }
 
 /// The modules that lead back to themselves.
-fn in_circles(uses: &Uses) -> Vec<&str> {
+fn in_cycles(uses: &Uses) -> Vec<&str> {
     let leads_back = |start: &&String| {
         let mut reached: BTreeSet<&String> = BTreeSet::new();
         let mut next: Vec<&String> = uses[*start].iter().collect();
-        while let Some(text) = next.pop() {
-            if reached.insert(text) {
-                next.extend(uses.get(text).into_iter().flatten());
+        while let Some(module) = next.pop() {
+            if reached.insert(module) {
+                next.extend(uses.get(module).into_iter().flatten());
             }
         }
         reached.contains(start)
@@ -43,12 +39,12 @@ fn in_circles(uses: &Uses) -> Vec<&str> {
     uses.keys().filter(leads_back).map(String::as_str).collect()
 }
 
-/// The errors in these modules: the neighbours of a folder that are in circles.
-fn circles(name: &str, modules: &Modules) -> Vec<String> {
-    let texts = neighbours(modules);
-    let errors = texts.iter().filter_map(|(folder, uses)| {
-        let members = in_circles(uses);
-        let place = [&[name.to_owned()], &folder[..]].concat().join("::");
+/// The members of each folder that are in a cycle.
+fn cycles(crate_name: &str, modules: &Modules) -> Vec<String> {
+    let folders = neighbours(modules);
+    let errors = folders.iter().filter_map(|(folder, uses)| {
+        let members = in_cycles(uses);
+        let place = qualified(crate_name, folder);
         (!members.is_empty()).then(|| format!("{place}: {}", members.join(", ")))
     });
     errors.collect()
@@ -58,19 +54,19 @@ fn circles(name: &str, modules: &Modules) -> Vec<String> {
 fn modules_use_each_other_one_way() {
     // Method: every path in the source of every crate, except for tests.
     let crates = crates();
-    let texts: Vec<String> = crates
+    let cycles: Vec<String> = crates
         .iter()
-        .flat_map(|(name, modules)| circles(name, modules))
+        .flat_map(|(name, modules)| cycles(name, modules))
         .collect();
-    let seen: usize = crates.values().map(BTreeMap::len).sum();
-    assert_eq!(texts, [""; 0]);
-    assert!(seen > 200, "{seen} modules were read");
+    assert_eq!(cycles, [""; 0]);
+    let count: usize = crates.values().map(BTreeMap::len).sum();
+    assert!(count > 200, "{count} modules were read");
 }
 
 #[test]
 fn a_planted_cycle_is_found() {
-    // Method: three neighbours in a circle, each by another way to write a path; a folder and its
-    // child that use each other; and uses of tests and comments.
+    // Method: a cycle of three neighbours, each with its own way to write a path; a folder and its
+    // child that use each other; and uses in tests and comments.
     let modules = planted(&[
         ("", "pub use one::One;"),
         (
@@ -89,8 +85,8 @@ fn a_planted_cycle_is_found() {
             "// use crate::one;\n#[cfg(test)]\nmod tests {\n    use crate::one;\n}",
         ),
     ]);
-    assert_eq!(circles("planted", &modules), ["planted: one, three, two"]);
+    assert_eq!(cycles("planted", &modules), ["planted: one, three, two"]);
     let mut broken = modules;
     broken.insert(vec!["two".to_owned()], String::new());
-    assert_eq!(circles("planted", &broken), [""; 0]);
+    assert_eq!(cycles("planted", &broken), [""; 0]);
 }

@@ -1,4 +1,4 @@
-//! A folder has so few files that they can be seen at a glance.
+//! A folder has few enough files to be seen at a glance.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 /// Files with Rust code in one folder, at most.
 const FILES_MAX: usize = 15;
 
-/// The folders below this one that have more files than `FILES_MAX`, by their paths.
+/// Collects this folder and all below it that have more than `FILES_MAX` files, with the count.
 fn full(folder: &Path, path: &str, full_folders: &mut Vec<(String, usize)>) {
     let mut files = 0;
     for entry in fs::read_dir(folder).unwrap() {
@@ -23,8 +23,7 @@ fn full(folder: &Path, path: &str, full_folders: &mut Vec<(String, usize)>) {
     }
 }
 
-/// The errors in these folders.
-fn wrong(full_folders: &[(String, usize)]) -> Vec<String> {
+fn errors(full_folders: &[(String, usize)]) -> Vec<String> {
     full_folders
         .iter()
         .map(|(path, files)| format!("{path} has {files} files, at most {FILES_MAX}"))
@@ -33,7 +32,7 @@ fn wrong(full_folders: &[(String, usize)]) -> Vec<String> {
 
 #[test]
 fn no_folder_has_too_many_files() {
-    // Method: the folders of every crate, source and tests.
+    // Method: the folders of every crate, sources and tests.
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut full_folders = Vec::new();
     for entry in fs::read_dir(crates).unwrap() {
@@ -41,13 +40,13 @@ fn no_folder_has_too_many_files() {
         let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
         full(&folder, &name, &mut full_folders);
     }
-    assert_eq!(wrong(&full_folders), [""; 0]);
+    assert_eq!(errors(&full_folders), [""; 0]);
 }
 
 #[test]
 fn a_full_folder_is_found() {
-    // Method: a folder with a file more than the limit below one with as many as it, and files
-    // in another language.
+    // Method: a folder at the limit, which has a file in another language too, and below it a
+    // folder with one file too many.
     let root = tempfile::tempdir().unwrap();
     let fill = |folder: &str, ending: &str, files: usize| {
         let folder = root.path().join(folder);
@@ -61,5 +60,8 @@ fn a_full_folder_is_found() {
     fill("a/b", "rs", FILES_MAX + 1);
     let mut full_folders = Vec::new();
     full(root.path(), "crate", &mut full_folders);
-    assert_eq!(wrong(&full_folders), ["crate/a/b has 16 files, at most 15"]);
+    assert_eq!(
+        errors(&full_folders),
+        ["crate/a/b has 16 files, at most 15"]
+    );
 }

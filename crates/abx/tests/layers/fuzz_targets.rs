@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The most bytes that all targets keep together.
+/// Limit for the kept inputs of all targets together.
 const KEPT_BYTES_MAX: u64 = 200_000;
 
-/// The missing parts of these targets: inputs, or a test with the target's name.
+/// The parts that these targets lack: inputs, or a test with the target's name.
 fn missing(targets: &[String], keeps: impl Fn(&str) -> bool, tests: &[String]) -> Vec<String> {
     let mut missing = Vec::new();
     for target in targets {
@@ -58,7 +58,7 @@ fn each_fuzz_target_keeps_inputs_and_a_test_replays_them() {
 
 #[test]
 fn kept_inputs_are_few() {
-    // Method: their bytes, and no folder without a target.
+    // Method: the size of all kept inputs, and a target for each folder of them.
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
     let folders = entries(&fuzz.join("kept"));
     let files = folders.iter().flat_map(|folder| entries(folder));
@@ -73,10 +73,10 @@ fn kept_inputs_are_few() {
 
 #[test]
 fn a_target_without_inputs_or_a_test_is_found() {
-    // Method: three invented targets, of which one lacks each.
+    // Method: three invented targets: one lacks inputs, one a test.
     let targets = ["a", "b", "c"].map(str::to_owned);
     let tests = ["replay(\"a\", 1, f); replay(\"b\", 1, g)".to_owned()];
-    let texts = missing(&targets, |target| target != "b", &tests);
-    assert_eq!(texts.len(), 2);
-    assert!(texts[0].starts_with("b keeps") && texts[1].ends_with("call abx_corpus::replay"));
+    let missing = missing(&targets, |target| target != "b", &tests);
+    assert_eq!(missing.len(), 2);
+    assert!(missing[0].starts_with("b keeps") && missing[1].ends_with("call abx_corpus::replay"));
 }

@@ -1,5 +1,5 @@
-//! The arrows between the crates, one way: an arrow that is not in the table below changes the
-//! design, and has to be added on purpose.
+//! The crates depend on each other one way. A dependency that is not in the table below changes
+//! the design and has to be added on purpose.
 
 mod circles;
 mod folders;
@@ -63,7 +63,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("abx-report", &["abx-stats", "abx-evidence", "abx-verdict"]),
     // Measures abx from outside, as a program; no crate has it in its list.
     ("abx-bench", &["abx-wire"]),
-    // Of tests only: no other crate has them in its list.
+    // For tests only: no other crate has them in its list.
     ("abx-corpus", &[]),
     ("abx-fixtures", &["abx-evidence", "abx-verdict"]),
     ("abx-twin", &["abx-sys", "abx-wire", "abx-engine"]),
@@ -88,10 +88,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The errors in these arrows, each from the crate that uses to the one used.
-fn wrong<'a>(arrows: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+/// The errors in these dependencies, each given as a crate and the crate that it uses.
+fn forbidden<'a>(dependencies: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
     let allowed = |name: &str| ALLOWED.iter().find(|(crate_name, _)| *crate_name == name);
-    arrows
+    dependencies
         .into_iter()
         .filter_map(|(from, to)| match allowed(from) {
             None => Some(format!("{from} is in no table")),
@@ -103,7 +103,7 @@ fn wrong<'a>(arrows: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String
 
 #[test]
 fn crates_use_only_what_the_design_allows() {
-    // Method: cargo's own metadata; dependencies of tests are free.
+    // Method: cargo's own metadata; dependencies for tests are not restricted.
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version=1", "--locked"])
         .output()
@@ -112,37 +112,34 @@ fn crates_use_only_what_the_design_allows() {
     let packages = metadata["packages"].as_array().unwrap();
     let name = |value: &'_ Value| value["name"].as_str().unwrap().to_owned();
     let members: Vec<String> = packages.iter().map(name).collect();
-    let mut arrows = Vec::new();
+    let mut pairs = Vec::new();
     for package in packages {
         let used = package["dependencies"].as_array().unwrap().iter();
         let used = used
             .filter(|dependency| dependency["kind"] != "dev")
-            .map(name);
-        let within = used.filter(|dependency| members.contains(dependency));
-        arrows.extend(within.map(|dependency| (name(package), dependency)));
+            .map(name)
+            .filter(|dependency| members.contains(dependency));
+        pairs.extend(used.map(|dependency| (name(package), dependency)));
     }
-    let arrows: Vec<(&str, &str)> = arrows.iter().map(|(from, to)| (&**from, &**to)).collect();
-    assert_eq!(wrong(arrows.iter().copied()), [""; 0]);
-    // An empty list would pass, and so would one of the wrong workspace.
-    assert!(arrows.contains(&("abx-lab", "abx-engine")), "{arrows:?}");
-    let known: Vec<&str> = ALLOWED.iter().map(|(name, _)| *name).collect();
-    assert!(
-        members.iter().all(|name| known.contains(&&**name)),
-        "{members:?}"
-    );
+    let pairs: Vec<(&str, &str)> = pairs.iter().map(|(from, to)| (&**from, &**to)).collect();
+    assert_eq!(forbidden(pairs.iter().copied()), [""; 0]);
+    // An empty list would pass, and so would that of another workspace.
+    assert!(pairs.contains(&("abx-lab", "abx-engine")), "{pairs:?}");
+    let is_known = |member: &String| ALLOWED.iter().any(|(name, _)| name == member);
+    assert!(members.iter().all(is_known), "{members:?}");
 }
 
 #[test]
 fn a_forbidden_dependency_is_found() {
-    // Method: an invented graph with a correct arrow, a wrong one, and a crate that is not in the
-    // table.
-    let texts = wrong([
+    // Method: an invented graph with a correct dependency, a wrong one, and a crate that is not in
+    // the table.
+    let errors = forbidden([
         ("abx-lab", "abx-sys"),
         ("abx-sys", "abx-lab"),
         ("abx-new", "abx-sys"),
     ]);
     assert_eq!(
-        texts,
+        errors,
         ["abx-sys may not use abx-lab", "abx-new is in no table"]
     );
 }

@@ -1,8 +1,10 @@
-//! The modules of every crate, and which other modules each of them uses.
+//! The modules of every crate, and the other modules that each of them uses.
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::iter::Peekable;
 use std::path::Path;
+use std::str::Chars;
 
 /// The modules of a crate, as paths such as `["stats", "usl"]`, with their text.
 pub type Modules = BTreeMap<Vec<String>, String>;
@@ -36,8 +38,8 @@ fn read(folder: &Path, path: &[String], modules: &mut Modules) {
         let file = entry.unwrap().path();
         let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
         let mut module = path.to_vec();
-        let is_of_folder = ["mod", "lib", "main"].contains(&name.as_str());
-        if file.is_dir() || !is_of_folder {
+        let is_root = ["mod", "lib", "main"].contains(&name.as_str());
+        if file.is_dir() || !is_root {
             module.push(name);
         }
         if file.is_dir() {
@@ -48,8 +50,8 @@ fn read(folder: &Path, path: &[String], modules: &mut Modules) {
     }
 }
 
-/// The code of a module: without comments, and without the tests at its end. Tests in a file of
-/// their own may be declared above the rest.
+/// The code of a module without comments and without the tests at its end. Tests in their own file
+/// may be declared above the rest.
 pub fn code(text: &str) -> String {
     let code = text.split("#[cfg(test)]\nmod tests {").next();
     let code = code.unwrap_or_default();
@@ -61,50 +63,35 @@ pub fn code(text: &str) -> String {
 
 /// Every path in code that begins at the crate or above the module. Groups in braces are split.
 pub fn paths(code: &str) -> Vec<Vec<String>> {
-    let mut texts = Vec::new();
+    let mut paths = Vec::new();
     for start in ["crate::", "super::"] {
-        for (place, _) in code.match_indices(start) {
-            let before = code[..place].chars().next_back();
+        for (index, _) in code.match_indices(start) {
+            let before = code[..index].chars().next_back();
             let is_whole = before.is_none_or(|character| {
                 !character.is_alphanumeric() && character != '_' && character != ':'
             });
             if is_whole {
-                take(
-                    &mut code[place..].chars().peekable(),
-                    &mut Vec::new(),
-                    &mut texts,
-                );
+                let mut text = code[index..].chars().peekable();
+                take(&mut text, &mut Vec::new(), &mut paths);
             }
         }
     }
-    texts
+    paths
 }
 
-/// Takes one path, or all of a group, off the front of the text.
-fn take(
-    text: &mut std::iter::Peekable<std::str::Chars>,
-    before: &mut Vec<String>,
-    texts: &mut Vec<Vec<String>>,
-) {
-    let known = before.len();
+/// Takes one path, or every path of a group, off the front of the text. `prefix` has the names
+/// that precede the text.
+fn take(text: &mut Peekable<Chars>, prefix: &mut Vec<String>, paths: &mut Vec<Vec<String>>) {
+    let prefix_len = prefix.len();
     loop {
-        while text
-            .next_if(|character| character.is_whitespace())
-            .is_some()
-        {}
+        skip(text, char::is_whitespace);
         if text.next_if_eq(&'{').is_some() {
             while !matches!(text.peek(), None | Some('}')) {
-                take(text, before, texts);
-                // The new name of a name in a group is no path.
-                while text
-                    .next_if(|character| !matches!(character, ',' | '}' | '{'))
-                    .is_some()
-                {}
+                take(text, prefix, paths);
+                // A new name, after `as`, is not part of the path.
+                skip(text, |character| !matches!(character, ',' | '}' | '{'));
                 text.next_if_eq(&',');
-                while text
-                    .next_if(|character| character.is_whitespace())
-                    .is_some()
-                {}
+                skip(text, char::is_whitespace);
             }
             text.next();
             break;
@@ -114,19 +101,29 @@ fn take(
             word.push(character);
         }
         if !word.is_empty() {
-            before.push(word);
+            prefix.push(word);
         }
-        let goes_on = text.next_if_eq(&':').is_some() && text.next_if_eq(&':').is_some();
-        if !goes_on {
-            texts.push(before.clone());
+        let continues = text.next_if_eq(&':').is_some() && text.next_if_eq(&':').is_some();
+        if !continues {
+            paths.push(prefix.clone());
             break;
         }
     }
-    before.truncate(known);
+    prefix.truncate(prefix_len);
 }
 
-/// The module to which a path in the module `user` leads, which is the longest part of the path
-/// that names one, and the item there that the path names.
+/// Skips the characters at the front of the text that are of this kind.
+fn skip(text: &mut Peekable<Chars>, is_skipped: impl Fn(char) -> bool) {
+    while text.next_if(|character| is_skipped(*character)).is_some() {}
+}
+
+/// The path of a module from its crate.
+pub fn qualified(crate_name: &str, module: &[String]) -> String {
+    [&[crate_name.to_owned()], module].concat().join("::")
+}
+
+/// The module to which a path in the module `user` leads, and the item there that the path names.
+/// The longest part of the path that names a module counts.
 pub fn target(
     path: &[String],
     user: &[String],
@@ -152,7 +149,7 @@ pub fn target(
 
 #[test]
 fn only_tests_at_the_end_of_a_file_are_left_out() {
-    // Method: a module that declares its tests at the top, one that has them at its end, and a
+    // Method: a module that declares its tests at the top, one with its tests at the end, and a
     // comment in each.
     let declared = "#[cfg(test)]\nmod tests;\n// A comment.\nuse crate::a;";
     assert_eq!(code(declared), "#[cfg(test)]\nmod tests;\nuse crate::a;");

@@ -1,9 +1,9 @@
-//! Words that were replaced stay out of identifiers: one word per idea, that of the field.
+//! Replaced words stay out of identifiers: each idea has one word, that of the field.
 
-use super::modules::{Modules, code, crates, planted};
+use super::modules::{Modules, code, crates, planted, qualified};
 
-/// Each replaced word, in the spelling of functions, and its replacement. It is found in types and
-/// constants too.
+/// Each replaced word, spelled as in a function's name, and its replacement. The test finds it in
+/// types and constants too.
 const REPLACED: &[(&str, &str)] = &[
     ("agent_news", "agent_event"),
     ("agent_order", "agent_command"),
@@ -50,7 +50,7 @@ const REPLACED: &[(&str, &str)] = &[
     ("worker_order", "worker_command"),
 ];
 
-/// The words of an identifier, each in small letters: `LeadIn` has `warm` and `in`.
+/// The words of an identifier in small letters: `LeadIn` has `lead` and `in`.
 fn words(identifier: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut before = '_';
@@ -60,24 +60,24 @@ fn words(identifier: &str) -> Vec<String> {
             if begins {
                 words.push(String::new());
             }
-            let word = words.last_mut();
-            word.into_iter()
-                .for_each(|word| word.extend(letter.to_lowercase()));
+            if let Some(word) = words.last_mut() {
+                word.extend(letter.to_lowercase());
+            }
         }
         before = letter;
     }
     words
 }
 
-/// The identifiers of these modules that have a replaced word, and the replacement.
-fn replaced(name: &str, modules: &Modules, table: &[(&str, &str)]) -> Vec<String> {
+/// The identifiers of these modules that have a replaced word, each with the replacement.
+fn replaced(crate_name: &str, modules: &Modules, table: &[(&str, &str)]) -> Vec<String> {
     let table: Vec<(Vec<String>, &str)> = table
         .iter()
         .map(|(word, instead)| (words(word), *instead))
         .collect();
-    let mut texts = Vec::new();
+    let mut errors = Vec::new();
     for (path, text) in modules {
-        let code = without_texts(&code(text));
+        let code = without_strings(&code(text));
         let identifiers = code.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
         for identifier in identifiers.filter(|word| !word.is_empty()) {
             let parts = words(identifier);
@@ -87,47 +87,46 @@ fn replaced(name: &str, modules: &Modules, table: &[(&str, &str)]) -> Vec<String
                     .any(|part| part == word.as_slice())
             });
             if let Some((_, instead)) = replaced {
-                let place = [&[name.to_owned()], &path[..]].concat().join("::");
-                texts.push(format!("{identifier} in {place}: say {instead}"));
+                let place = qualified(crate_name, path);
+                errors.push(format!("{identifier} in {place}: say {instead}"));
             }
         }
     }
-    texts.sort();
-    texts.dedup();
-    texts
+    errors.sort();
+    errors.dedup();
+    errors
 }
 
-/// Code without the text in quotes on one line.
-fn without_texts(code: &str) -> String {
+fn without_strings(code: &str) -> String {
     let parts = code.split('"').step_by(2);
     parts.collect::<Vec<_>>().join(" ")
 }
 
 #[test]
 fn identifiers_have_the_words_of_the_field() {
-    // Method: every identifier in the source of every crate, without texts and tests.
+    // Method: every identifier in the source of every crate, except for strings and tests.
     let crates = crates();
-    let texts: Vec<String> = crates
+    let errors: Vec<String> = crates
         .iter()
         .flat_map(|(name, modules)| replaced(name, modules, REPLACED))
         .collect();
-    assert_eq!(texts, [""; 0]);
+    assert_eq!(errors, [""; 0]);
 }
 
 #[test]
 fn a_replaced_word_is_found_in_each_spelling() {
-    // Method: a word of one part and one of two, in a type, a function and a constant; a
-    // longer word that only begins alike; texts and comments.
+    // Method: a word of one part and one of two, in a type, a function and a constant; a longer
+    // word with the same beginning; strings and comments.
     let modules = planted(&[(
         "a",
         "// answer\nstruct OldAnswer;\nfn warm_in() {}\nconst WARM_IN: u8 = 0;\n\
          fn answerable(text: &str) { say(\"answer\") }",
     )]);
     let table = [("answer", "response"), ("warm_in", "lead-in")];
-    let texts = [
+    let expected = [
         "OldAnswer in planted::a: say response",
         "WARM_IN in planted::a: say lead-in",
         "warm_in in planted::a: say lead-in",
     ];
-    assert_eq!(replaced("planted", &modules, &table), texts);
+    assert_eq!(replaced("planted", &modules, &table), expected);
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{Ended, Home};
 
-/// The part of a page that tests write, between two lines.
+/// The line of a page after which the tests write it.
 const BEGIN: &str = "<!-- written by the tests -->\n";
 
 /// The reports of two published comparisons.
@@ -33,7 +33,7 @@ fn home() -> Home {
     home
 }
 
-/// The output of abx for these, as an example of the page.
+/// The output of abx for these reports, as an example on a page.
 fn example(home: &Home, names: &[&str]) -> String {
     let words: Vec<&str> = [&["audit"][..], names].concat();
     let ended = home.run(
@@ -53,7 +53,7 @@ fn example(home: &Home, names: &[&str]) -> String {
     )
 }
 
-/// The part of a page of examples before those that tests write, and those themselves.
+/// The part of a page before the examples that tests write, and these examples.
 fn halves(page: &Path) -> (String, String) {
     let text = fs::read_to_string(page).unwrap_or_default();
     match text.find(BEGIN) {
@@ -65,28 +65,29 @@ fn halves(page: &Path) -> (String, String) {
 #[test]
 fn the_page_shows_what_is_printed() {
     // Method: the reports of one comparison together and one report alone on the page
-    // docs/guides/audit.md, every other report alone on a page of the tests; UPDATE=1 writes both.
+    // docs/guides/audit.md, and every other report alone on a page of the tests. UPDATE=1 writes
+    // both pages.
     let home = home();
     let alone = |name: &&str| format!("\n## {name}\n\n{}", example(&home, &[name]));
-    let whole = example(&home, &REPORTS[1..]);
-    let shown = format!(
-        "{BEGIN}\n## A whole comparison\n\n{whole}{}",
+    let comparison = example(&home, &REPORTS[1..]);
+    let guide = format!(
+        "{BEGIN}\n## A whole comparison\n\n{comparison}{}",
         alone(&REPORTS[0])
     );
     let others: String = REPORTS[1..].iter().map(alone).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (page, written) in [
-        ("../../docs/guides/audit.md", shown),
+        ("../../docs/guides/audit.md", guide),
         ("tests/golden/reports/audits.md", format!("{BEGIN}{others}")),
     ] {
         let path = folder.join(page);
-        let (head, kept) = halves(&path);
+        let (head, saved) = halves(&path);
         if std::env::var_os("UPDATE").is_some() {
             fs::write(&path, format!("{head}{written}")).unwrap();
             continue;
         }
         assert!(
-            kept == written,
+            saved == written,
             "{page} is not what is printed now; write it again with: UPDATE=1 cargo test -p abx \
              --test end_to_end -- audit::"
         );
@@ -95,8 +96,8 @@ fn the_page_shows_what_is_printed() {
 
 #[test]
 fn reports_come_from_files_and_from_standard_input() {
-    // Method: the same report both ways; and a text that is no report, a file that is no text, and
-    // no file.
+    // Method: the same report both ways; then a text without a report, a binary file, and a missing
+    // file.
     let home = home();
     let name = REPORTS[4];
     let file = home.run_abx(&["audit", name, "--json", "-", "--quiet"]);
@@ -113,22 +114,22 @@ fn reports_come_from_files_and_from_standard_input() {
     command.stdin(File::open(home.join(name)).unwrap());
     let piped = home.run(&mut command);
     piped.expect(0, &[]);
-    says(&piped, "standard input:1-56");
-    says(&piped, "all 5000 responses");
+    expect_text(&piped, "standard input:1-56");
+    expect_text(&piped, "all 5000 responses");
     home.write("letter.txt", "Nothing was measured.\n");
     let letter = home.run_abx(&["audit", "letter.txt"]);
     letter.expect(3, &[]);
-    says(&letter, "Not read: letter.txt: no report in 1 line");
+    expect_text(&letter, "Not read: letter.txt: no report in 1 line");
     fs::write(home.join("picture"), b"\x89PNG\0\0\0").unwrap();
     let picture = home.run_abx(&["audit", "picture", name]);
     picture.expect(0, &[]);
-    says(&picture, "Not read: picture: it is not text");
+    expect_text(&picture, "Not read: picture: it is not text");
     home.run_abx(&["audit", "gone.txt"])
         .expect(2, &["cannot read gone.txt", "No such file"]);
 }
 
 #[track_caller]
-fn says(ended: &Ended, words: &str) {
+fn expect_text(ended: &Ended, words: &str) {
     assert!(
         ended.stdout.contains(words),
         "`{words}` is missing: {ended:#?}"
@@ -137,7 +138,7 @@ fn says(ended: &Ended, words: &str) {
 
 #[test]
 fn a_name_in_a_report_cannot_steer_the_terminal() {
-    // Method: a path with an escape, which the cleaned text no longer has.
+    // Method: a path with an escape sequence, which is not printed.
     let home = home();
     let text = fs::read_to_string(reports().join(REPORTS[1])).unwrap();
     let hostile = text.replace(
@@ -147,7 +148,7 @@ fn a_name_in_a_report_cannot_steer_the_terminal() {
     home.write("hostile.txt", &hostile);
     let ended = home.run_abx(&["audit", "hostile.txt"]);
     ended.expect(0, &[]);
-    says(&ended, "--path /x");
+    expect_text(&ended, "--path /x");
     assert!(
         !ended.stdout.contains(['\x1b', '\u{202e}']),
         "{}",

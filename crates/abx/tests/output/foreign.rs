@@ -4,8 +4,8 @@ use crate::support::{Home, assert_honest, findings, slices};
 
 #[test]
 fn nginx_and_lighttpd_are_compared() {
-    // Method: both serve one file, each as a command that gets its port in its own way. After each
-    // block the port must be free again: a worker that is left would hold it.
+    // Method: both serve one file, each by a command that gets its port in its own way. After each
+    // block the port must be free again: a remaining worker would hold it.
     let home = Home::new();
     home.write("index.html", "the same file for both\n");
     let folder = home.path().display();
@@ -19,7 +19,7 @@ fn nginx_and_lighttpd_are_compared() {
              server {{ listen 127.0.0.1:PORT; root {folder}; }} }}"
         ),
     );
-    // Its configuration allows no variables at this place.
+    // nginx does not allow variables at this place of its configuration.
     let nginx = "nginx=sh -c 'sed \"s:PORT:{port}:; s:DIR:{dir}:g\" nginx.conf >{dir}/conf; \
                  exec nginx -p {dir} -e stderr -c {dir}/conf' {port}";
     let configuration = home.write(
@@ -37,9 +37,9 @@ fn nginx_and_lighttpd_are_compared() {
     let record = ended.json();
     ended.expect_measured(&record);
     for name in ["nginx", "lighttpd"] {
-        let values = slices(&record, name);
-        assert!(!values.is_empty());
-        values.iter().for_each(assert_honest);
+        let slices = slices(&record, name);
+        assert!(!slices.is_empty());
+        slices.iter().for_each(assert_honest);
         for block in record["blocks"].as_array().unwrap() {
             let subject = &block["subjects"][name];
             let end = subject["end"].as_str().unwrap();
@@ -55,7 +55,7 @@ fn nginx_and_lighttpd_are_compared() {
 
 #[test]
 fn a_server_that_cannot_start_is_quoted() {
-    // Method: lighttpd without its configuration, nginx with a wrong word in it.
+    // Method: lighttpd without its configuration, and nginx with a wrong word in it.
     let home = Home::new();
     let good = crate::support::subject("good", "");
     home.run_abx(&["compare", &good, "lighttpd=lighttpd -D -f missing-{port}"])

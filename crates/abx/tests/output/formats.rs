@@ -1,5 +1,4 @@
-//! Formats for other programs, each read back by one of them. The tools come
-//! by `make setup`.
+//! Formats for other programs, each read by such a program. `make setup` installs the tools.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -20,7 +19,7 @@ const PYTHON: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../target/test-tools/python/bin/python"
 );
-/// The checker of metrics of Prometheus.
+/// The checker of Prometheus metrics.
 const PROMTOOL: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../target/test-tools/promtool"
@@ -58,7 +57,7 @@ fn tool(home: &Home, program: &str, arguments: &[&str]) -> String {
 
 #[test]
 fn comma_separated_values_are_read_by_python() {
-    // Method: its own reader of them; the sums are those of the record.
+    // Method: Python's own reader. The sums are those of the record.
     let home = Home::new();
     let path = record(&home);
     let files = [
@@ -82,8 +81,8 @@ fn comma_separated_values_are_read_by_python() {
 
 #[test]
 fn openmetrics_is_read_by_the_reference_parser() {
-    // Method: the parser of prometheus_client, which refuses the same as the standard; of a study
-    // and of a run.
+    // Method: the parser of prometheus_client, which is as strict as the standard, reads the
+    // metrics of a study and of a run.
     let home = Home::new();
     let path = record(&home);
     let server = Server::start(&[]);
@@ -109,9 +108,9 @@ fn openmetrics_is_read_by_the_reference_parser() {
 
 #[test]
 fn openmetrics_is_read_by_promtool() {
-    // Method: promtool reads the older text format, as collectors of text files
-    // do. It must read all of it, and may miss only the help of a counter, which
-    // OpenMetrics has under the name without `_total`.
+    // Method: promtool reads the older text format, as collectors of text files do. It must read
+    // everything, and may miss only the help of a counter, which OpenMetrics has under the name
+    // without `_total`.
     let home = Home::new();
     let path = record(&home);
     home.run_abx(&["report", &path, "--prometheus", "study.prom"])
@@ -148,8 +147,8 @@ fn junit_is_well_formed() {
 
 #[test]
 fn a_picture_is_well_formed() {
-    // Method: xmllint reads it, and counts intervals and texts; a name that means
-    // something to XML is written unchanged.
+    // Method: xmllint reads it and counts its intervals. A name with special characters of XML is
+    // read unchanged.
     let home = Home::new();
     let mut pair = pair();
     pair.subjects[0].version = Some("<b>&amp;".to_owned());
@@ -166,8 +165,8 @@ fn a_picture_is_well_formed() {
 
 #[test]
 fn percentiles_equal_those_of_another_implementation() {
-    // Method: HdrHistogram for Python takes the times of a record, read by the script of
-    // docs/reference/record-format.md; its percentiles and counts are those in the .hgrm files.
+    // Method: the script of docs/reference/record-format.md reads the times of a record into
+    // HdrHistogram for Python, whose percentiles and counts equal those in the .hgrm files.
     let home = Home::new();
     let path = record(&home);
     home.run_abx(&["report", &path, "--hgrm", "out.hgrm"])
@@ -203,8 +202,8 @@ fn percentiles_equal_those_of_another_implementation() {
 
 #[test]
 fn the_script_of_the_record_format_reads_the_percentiles_of_the_report() {
-    // Method: the longest script of that page, as it stands there, with Python alone;
-    // times up to seconds, in all of the counters' widths.
+    // Method: the longest script of that page, unchanged and with Python only. Times range up to
+    // seconds, in all widths of counters.
     let page = include_str!("../../../../docs/reference/record-format.md");
     let scripts = page.split("```python\n").skip(1);
     let scripts = scripts.filter_map(|rest| Some(rest.split_once("```")?.0));
@@ -229,8 +228,8 @@ fn the_script_of_the_record_format_reads_the_percentiles_of_the_report() {
     let summaries = record.conclusions.summaries.iter().map(|summary| {
         let times = &summary.response_time_us;
         let time = |time: Option<u64>| time.map_or("None".to_owned(), |time| time.to_string());
-        let [half, most] = [times.p50, times.p99].map(time);
-        format!("{}\t{}\t{half}\t{most}\n", summary.load, summary.subject)
+        let [p50, p99] = [times.p50, times.p99].map(time);
+        format!("{}\t{}\t{p50}\t{p99}\n", summary.load, summary.subject)
     });
     assert_eq!(message, summaries.collect::<String>());
     assert!(message.contains("\tnew\t1"), "{message}");
@@ -238,8 +237,8 @@ fn the_script_of_the_record_format_reads_the_percentiles_of_the_report() {
 
 #[test]
 fn records_match_their_schema() {
-    // Method: records of a real comparison and of a real run, and one with a word
-    // that the schema has not, by jsonschema for Python.
+    // Method: jsonschema for Python checks records of a real comparison and a real run, and one
+    // with a word that the schema does not have.
     let home = Home::new();
     let server = Server::start(&[]);
     let short = [
@@ -271,7 +270,7 @@ fn records_match_their_schema() {
     assert_eq!(message, "study.json 0\nrun.json 0\nwrong.json 1\n");
 }
 
-/// Responds to one request and returns its body.
+/// Starts a collector that sends this response to one request. The thread returns the request.
 fn collector(response: &'static str) -> (String, thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -301,16 +300,16 @@ fn collector(response: &'static str) -> (String, thread::JoinHandle<String>) {
 
 #[test]
 fn metrics_are_posted_to_a_collector() {
-    // Method: one that takes them, one that takes a part, one that is busy, and
-    // none at all. The report is printed each time.
+    // Method: a collector that accepts them, one that accepts a part, one that is busy, one without
+    // HTTP, and none at all. The report is printed each time.
     let home = Home::new();
     let path = record(&home);
-    let taken = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+    let accepted = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
     let partly = "HTTP/1.1 200 OK\r\n\r\n\
                   {\"partialSuccess\":{\"rejectedDataPoints\":\"7\",\"errorMessage\":\"too old\"}}";
     let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
     for (response, code, texts) in [
-        (taken, 0, &[][..]),
+        (accepted, 0, &[][..]),
         (partly, 3, &["rejected 7 data points", "too old", "--otlp"]),
         (busy, 3, &["503 Service Unavailable", "abx report"]),
         ("hello", 3, &["not HTTP"]),
@@ -338,9 +337,8 @@ fn metrics_are_posted_to_a_collector() {
 
 #[test]
 fn a_format_that_cannot_be_written_does_not_stop_others() {
-    // Method: two places that cannot be written among good ones, after a real
-    // comparison: the record is kept and found, the others are written, and a
-    // failed expectation weighs more.
+    // Method: two invalid places among valid ones, after a real comparison. The record is saved,
+    // the other formats are written, and a failed expectation sets the exit code.
     let home = Home::new();
     home.write("file", "");
     let bad = ["--csv", "file/slices.csv", "--junit", "/proc/junit.xml"];
@@ -368,8 +366,8 @@ fn a_format_that_cannot_be_written_does_not_stop_others() {
 
 #[test]
 fn a_format_may_replace_the_report_on_standard_output() {
-    // Method: each that can, alone on standard output, with the report next to
-    // it; two of them, or two in one file, are refused before anything starts.
+    // Method: each such format alone on standard output, with the report on standard error. Two
+    // formats on standard output or in one file are refused before anything starts.
     let home = Home::new();
     let path = record(&home);
     for (flag, start) in [
@@ -393,8 +391,8 @@ fn a_format_may_replace_the_report_on_standard_output() {
 
 #[test]
 fn a_run_has_all_formats_except_those_of_comparisons() {
-    // Method: those of a run, from the command and from its record; those of a
-    // study are refused by name.
+    // Method: the formats of a run, from the command and from its record. Formats of a study are
+    // refused by name.
     let home = Home::new();
     let server = Server::start(&[]);
     let files = ["--json", "run.json", "--markdown", "run.md"];

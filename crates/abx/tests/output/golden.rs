@@ -1,5 +1,4 @@
-//! Saved records, each with its reports: one measurement can be read in the same way at any later
-//! time.
+//! Saved records, each with its reports: a measurement is read in the same way at any later time.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use crate::support::Home;
 /// The formats of each record, and the suffix of its file.
 const FORMATS: [(&str, &str); 3] = [("", "txt"), ("--markdown", "md"), ("--html", "html")];
 
-/// The records, each of a study or run of another make.
+/// The records, each of another kind of study or run.
 const RECORDS: [&str; 7] = [
     // One request, a closed loop.
     "study-one-request",
@@ -18,7 +17,7 @@ const RECORDS: [&str; 7] = [
     // Several requests to a load, open loops, pipelines.
     "study-open-loop",
     "run-open-loop",
-    // Many metrics, the machine's trouble counters, a rate in stages.
+    // Many metrics, the host's counters, a rate in stages.
     "study-many-metrics",
     "run-stages",
 ];
@@ -26,7 +25,7 @@ const RECORDS: [&str; 7] = [
 /// The records whose pages are kept: one study and one run hold every part of a page.
 const PAGES: [&str; 2] = ["study-many-metrics", "run-stages"];
 
-/// The formats that are kept of a record.
+/// The formats of a record that are saved.
 fn formats(name: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let is_page = PAGES.contains(&name);
     FORMATS
@@ -40,35 +39,34 @@ fn folder(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A report without the style, the program and the record in a page: the first
-/// two are files of their own, and the last is a file here.
+/// A report without the style, the program and the record of a page, which are separate files.
 fn without_parts(report: &str) -> String {
-    let mut left = report;
+    let mut rest = report;
     let mut out = String::new();
     while let Some(start) = ["<style", "<script"]
         .iter()
-        .filter_map(|tag| left.find(tag))
+        .filter_map(|tag| rest.find(tag))
         .min()
     {
-        let tag = if left[start..].starts_with("<style") {
+        let tag = if rest[start..].starts_with("<style") {
             "</style>"
         } else {
             "</script>"
         };
-        let end = start + left[start..].find(tag).unwrap() + tag.len();
-        out.push_str(&left[..start]);
-        left = &left[end..];
+        let end = start + rest[start..].find(tag).unwrap() + tag.len();
+        out.push_str(&rest[..start]);
+        rest = &rest[end..];
     }
     // A line for each tag; the policy holds hashes of style and program.
-    let text = (out + left).replace("><", ">\n<");
+    let text = (out + rest).replace("><", ">\n<");
     let is_policy = |line: &&str| line.contains("Content-Security-Policy");
-    let kept: Vec<&str> = text.lines().filter(|line| !is_policy(line)).collect();
-    kept.join("\n") + "\n"
+    let lines: Vec<&str> = text.lines().filter(|line| !is_policy(line)).collect();
+    lines.join("\n") + "\n"
 }
 
 #[test]
 fn saved_records_always_give_the_same_reports() {
-    // Method: each record in each format, compared with its earlier report; UPDATE=1 writes these.
+    // Method: each record in each format, compared with its saved report. UPDATE=1 writes these.
     let home = Home::new();
     for name in RECORDS {
         let record = folder("records").join(format!("{name}.json"));
@@ -81,18 +79,18 @@ fn saved_records_always_give_the_same_reports() {
                 &words[..]
             };
             let ended = home.run_abx(words);
-            let given = without_parts(&ended.stdout);
-            assert!(given.len() > 500, "{name} {flag}: {ended:#?}");
-            let kept = folder("reports").join(format!("{name}.{ending}"));
+            let report = without_parts(&ended.stdout);
+            assert!(report.len() > 500, "{name} {flag}: {ended:#?}");
+            let path = folder("reports").join(format!("{name}.{ending}"));
             if std::env::var_os("UPDATE").is_some() {
-                fs::write(&kept, &given).unwrap();
+                fs::write(&path, &report).unwrap();
             }
-            let expected = fs::read_to_string(&kept).unwrap_or_default();
+            let expected = fs::read_to_string(&path).unwrap_or_default();
             assert!(
-                expected == given,
-                "{} is not what {name} gives now; where that is meant, write it anew with: \
+                expected == report,
+                "{} differs from the report of {name}; if that is intended, write it again with: \
                  UPDATE=1 cargo test -p abx --test end_to_end golden",
-                kept.display()
+                path.display()
             );
         }
     }
@@ -102,7 +100,7 @@ fn saved_records_always_give_the_same_reports() {
 fn a_record_of_a_later_schema_is_refused_with_the_remedy() {
     // Method: a record of each kind with the next number of its schema.
     let home = Home::new();
-    for (name, kept, known, later) in [
+    for (name, saved, known, later) in [
         (
             "study-many-metrics",
             "abx.study/1",
@@ -112,7 +110,7 @@ fn a_record_of_a_later_schema_is_refused_with_the_remedy() {
         ("run-stages", "abx.run/1", "abx.run/2", "abx.run/3"),
     ] {
         let text = fs::read_to_string(folder("records").join(format!("{name}.json"))).unwrap();
-        let path = home.write("later.json", &text.replacen(kept, later, 1));
+        let path = home.write("later.json", &text.replacen(saved, later, 1));
         home.run_abx(&["report", &path])
             .expect(2, &[later, known, "version of abx that wrote it"]);
     }

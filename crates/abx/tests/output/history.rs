@@ -1,4 +1,4 @@
-//! Records kept and found again.
+//! Records are kept, listed and found again.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ const SIX: [&str; 8] = [
     "--blocks", "6", "--rounds", "4", "--slice", "20ms", "--pilot", "brief",
 ];
 
-/// Six blocks of the built-in pair, which make a claim about both.
+/// Measures six blocks of the built-in pair, until a study has a verdict.
 fn compare_the_pair(home: &Home) {
     let state = home.join("state/abx");
     in_five_looks(|| {
@@ -20,7 +20,7 @@ fn compare_the_pair(home: &Home) {
         if ended.status.success() {
             return Ok(());
         }
-        // A record that makes no claim is none to compare with.
+        // A plan cannot use a record without a verdict.
         let new = home.records_in("state/abx").into_iter();
         new.filter(|path| !before.contains(path))
             .for_each(|path| fs::remove_file(state.join(path)).unwrap());
@@ -42,8 +42,8 @@ fn entries(history: &Value) -> &Vec<Value> {
 
 #[test]
 fn studies_and_runs_are_listed_and_named_by_id() {
-    // Method: a study of the built-in server, a run, the list in both forms and
-    // filtered, and both records printed again by their ids.
+    // Method: a study of the built-in server and a run. The list is read in both forms and
+    // filtered, and both records are printed again by their ids.
     let home = Home::new();
     let short = [
         "--blocks", "1", "--slice", "20ms", "--pilot", "brief", "--seed", "7",
@@ -84,7 +84,7 @@ fn studies_and_runs_are_listed_and_named_by_id() {
     }
     home.run_abx(&["report", "last~2"])
         .expect(2, &["only 2 are kept"]);
-    // A server that does not start leaves nothing to look at.
+    // A server that does not start leaves no measurement.
     let gone = subject("gone", "--no-such-flag");
     home.run_abx(&["compare", &subject("one", ""), &gone])
         .expect(3, &["gone"]);
@@ -117,9 +117,9 @@ fn studies_and_runs_are_listed_and_named_by_id() {
 
 #[test]
 fn a_plan_shows_what_the_budget_can_find_and_measures_nothing() {
-    // Method: a fresh home without data, with programs and without, and a study of the catalog;
-    // then six blocks of the built-in pair, planned again, with others next to them, and with a
-    // budget too short for a verdict.
+    // Method: plans in a new home for existing and missing programs and for a study of the catalog;
+    // then six blocks of the built-in pair, and plans for it, for other subjects, and for a budget
+    // too short for a verdict.
     let home = Home::new();
     let plan = |words: &[&str]| {
         let ended = home.run_abx(&[&["compare", "--plan"], words].concat());
@@ -128,8 +128,8 @@ fn a_plan_shows_what_the_budget_can_find_and_measures_nothing() {
         words.join(" ")
     };
     let touches = |name: &str| format!("{name}=sh -c 'touch started' {{port}}");
-    let [text, other, third] = ["one", "other", "third"].map(touches);
-    let message = plan(&[&text, &other, "--budget", "3m"]);
+    let [one, other, third] = ["one", "other", "third"].map(touches);
+    let message = plan(&[&one, &other, "--budget", "3m"]);
     assert!(
         message.contains("abx does not know the spread"),
         "{message}"
@@ -154,11 +154,11 @@ fn a_plan_shows_what_the_budget_can_find_and_measures_nothing() {
 
     compare_the_pair(&home);
     let count = home.records_in("state/abx").len();
-    // So long that even slow blocks are enough for a verdict.
+    // A budget in which even slow blocks are enough for a verdict.
     let same = plan(&["--budget", "5h"]);
     assert!(same.contains("1 earlier study of these subjects"), "{same}");
     assert!(same.contains("abx would find a difference of"), "{same}");
-    let others = plan(&[&text, &other, &third]);
+    let others = plan(&[&one, &other, &third]);
     assert!(
         others.contains("1 earlier study of other subjects"),
         "{others}"
@@ -175,8 +175,8 @@ fn a_plan_shows_what_the_budget_can_find_and_measures_nothing() {
 
 #[test]
 fn concurrent_commands_share_one_index() {
-    // Method: eight lists at a time over an index that was damaged before, and
-    // runs next to them that add records.
+    // Method: eight commands at a time with a damaged index. Some list records, and some are runs
+    // that add records.
     let home = Home::new();
     let server = Server::start(&[]);
     let run = ["run", &server.url, "-n", "9", "-c", "1", "--seed", "3"];
@@ -215,8 +215,8 @@ fn concurrent_commands_share_one_index() {
 
 #[test]
 fn an_index_that_cannot_be_written_loses_no_measurement() {
-    // Method: room for the record and not for the index; then a folder that may
-    // only be read, listed all the same.
+    // Method: space for the record but not for the index; then a read-only folder, which is listed
+    // all the same.
     let home = Home::new();
     let server = Server::start(&[]);
     let run = ["run", &server.url, "-n", "9"];
@@ -238,7 +238,7 @@ fn an_index_that_cannot_be_written_loses_no_measurement() {
 
 #[test]
 fn an_empty_history_creates_no_files() {
-    // Method: the list before anything was measured.
+    // Method: the list before any measurement.
     let home = Home::new();
     let list = home.run_abx(&["history"]);
     assert!(list.expect(0, &[]).stdout.contains("No matching record"));
@@ -256,14 +256,14 @@ fn labelled_run(home: &Home, label: &str) -> Value {
 
 #[test]
 fn a_record_is_found_by_its_label() {
-    // Method: a run with a label, in the list, by a part of it in another case, in its record
-    // and its report; labels that are refused before anything is loaded.
+    // Method: the label of a run in its record, its report and the list, where a part of it in
+    // another case finds the run; then labels that are refused before any load.
     let home = Home::new();
     let record = labelled_run(&home, "Nightly <7>");
     assert_eq!(record["label"], "Nightly <7>");
-    let found = history(&home, &["nightly"]);
-    assert_eq!(entries(&found).len(), 1);
-    assert_eq!(entries(&found)[0]["label"], "Nightly <7>");
+    let filtered = history(&home, &["nightly"]);
+    assert_eq!(entries(&filtered).len(), 1);
+    assert_eq!(entries(&filtered)[0]["label"], "Nightly <7>");
     let list = home.run_abx(&["history"]);
     assert!(list.stdout.contains("\"Nightly <7>\""), "{list:#?}");
     let report = home.run_abx(&["report", "last", "--full"]);
@@ -281,8 +281,8 @@ fn a_record_is_found_by_its_label() {
 
 #[test]
 fn records_from_elsewhere_are_added_and_listed() {
-    // Method: a record from another home, twice, compressed and not, among files that are no
-    // records, one that is missing and the output of a list.
+    // Method: a record from another home, compressed and not; then a file that is no record, the
+    // output of a list, and a missing file.
     let other = Home::new();
     labelled_run(&other, "from CI");
     other.run_abx(&["report", "run.json", "--json", "run.json.zst"]);
@@ -312,8 +312,8 @@ fn records_from_elsewhere_are_added_and_listed() {
 
 #[test]
 fn a_trend_shows_where_a_server_became_slower() {
-    // Method: a run, made into thirty records with a ripple of 1 %, of which the last ten serve
-    // a tenth less; four of another machine; and a study that no record is of.
+    // Method: thirty records made from a run, with a ripple of 1 %, of which the last ten have a
+    // tenth less throughput; four of another machine; and a study without records.
     let home = Home::new();
     let mut record = labelled_run(&home, "nightly");
     let url = record["subjects"][0]["name"].as_str().unwrap().to_owned();

@@ -1,5 +1,5 @@
-//! The page that `--html` writes: the same at any later time, and its display in a real browser.
-//! The browser's checks are in `browser/page.mjs`.
+//! The page that `--html` writes is the same at any later time and works in a real browser. The
+//! browser's checks are in `browser/page.mjs`.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ use abx_fixtures::{each_slice, pair};
 struct Measured {
     page: String,
     record: String,
-    /// The name of its file among the others.
+    /// The name of its file in the state folder.
     name: String,
 }
 
@@ -55,7 +55,7 @@ fn browser(claim: &str, page: &Path) {
     assert!(ended.status.success(), "{claim}: {message}");
 }
 
-/// The same of the page of [`MEASURED`].
+/// Like [`browser`], for the page of [`MEASURED`].
 #[track_caller]
 fn browser_at_measured(claim: &str) {
     let folder = tempfile::tempdir().unwrap();
@@ -66,8 +66,8 @@ fn browser_at_measured(claim: &str) {
 
 #[test]
 fn a_page_fits_small_and_large_screens_in_light_and_dark() {
-    // Method: a browser at 360 and at 1280 pixels, each with both colours: no scrolling sideways,
-    // no label over another, enough contrast, no message on the console, and no request except for
+    // Method: a browser at 360 and at 1280 pixels, each in light and dark. No scrolling sideways,
+    // no overlapping labels, enough contrast, no message on the console, and no request except for
     // the file.
     browser_at_measured("fits");
 }
@@ -88,8 +88,8 @@ fn a_large_study_begins_with_its_matrix() {
 
 #[test]
 fn capacities_have_pictures_on_small_and_large_screens() {
-    // Method: a study whose grid has no curve, one capacity found and one beyond
-    // the rates; a browser must show a wide picture with a bar inside for both.
+    // Method: a study without a curve, with one capacity found and one beyond the rates. A browser
+    // must show a wide picture with a bar inside for both.
     let mut record = StudyRecord::judged(pair());
     let capacity = |subject: &str, rate: Option<f64>| Capacity {
         subject: subject.to_owned(),
@@ -110,7 +110,7 @@ fn capacities_have_pictures_on_small_and_large_screens() {
     browser("capacities", Path::new(&page));
 }
 
-/// Samples of a subject that spends `work` of 100 samples in a function that another one calls.
+/// Samples of a subject that spends `work` of 100 samples in the inner of two functions.
 fn samples(work: u64) -> Value {
     json!({
         "sampled_ns": 200_000_000, "samples_per_s": 3_989, "completed": 1_000,
@@ -126,7 +126,7 @@ fn samples(work: u64) -> Value {
 
 #[test]
 fn flame_graphs_can_be_enlarged_searched_and_navigated() {
-    // Method: a page with three graphs; a browser clicks, types and presses keys, at 1280 and 390
+    // Method: a page with three graphs. A browser clicks, types and presses keys at 1280 and 390
     // pixels, and reads the graphs without the page's program.
     let mut record = pair();
     for (name, work) in [("old", 20), ("new", 60)] {
@@ -159,8 +159,8 @@ fn points_are_described_to_a_keyboard() {
 
 #[test]
 fn bars_of_phases_have_the_length_of_their_numbers() {
-    // Method: a browser at both widths and in both colours measures them; then
-    // the arrow keys from phase to phase.
+    // Method: a browser measures them at both widths in light and dark, and then moves from phase
+    // to phase by arrow keys.
     browser_at_measured("phases");
 }
 
@@ -172,14 +172,14 @@ fn a_subject_can_be_hidden_in_all_pictures() {
 
 #[test]
 fn a_page_can_save_its_record() {
-    // Method: a click on its button; the file is that of `--json`.
+    // Method: a click on its button. The file equals that of `--json`.
     browser_at_measured("gives");
 }
 
 #[test]
 fn a_page_can_neither_request_nor_run_anything() {
-    // Method: every way to send a request to a server of the test's own, from within the page; the
-    // browser must refuse each by the page's own policy.
+    // Method: every way to send a request from the page to a server of the test. The browser must
+    // refuse each by the page's own policy.
     browser_at_measured("asks");
 }
 
@@ -197,8 +197,8 @@ fn a_page_can_be_printed() {
 
 #[test]
 fn a_hostile_name_is_only_a_name() {
-    // Method: a record in which a subject is called like a program; in the
-    // browser it fits as any other, and no dialog opens.
+    // Method: a record with a script as a subject's name. In the browser it fits like any other
+    // name, and no dialog opens.
     let hostile = r#""</script><script>alert(1)</script><img src=x onerror=alert(2)>""#;
     let text = MEASURED.record.replace("\"thread\"", hostile);
     let home = Home::new();
@@ -213,8 +213,8 @@ fn a_hostile_name_is_only_a_name() {
 
 #[test]
 fn a_page_does_not_depend_on_the_time() {
-    // Method: the page that `compare` wrote, and that of `report` from the record, which is among
-    // the others; byte for byte.
+    // Method: the page of `compare` and that of `report` from the saved record are equal byte for
+    // byte.
     let home = Home::new();
     fs::create_dir_all(home.join("state/abx")).unwrap();
     home.write(&format!("state/abx/{}", MEASURED.name), &MEASURED.record);
@@ -228,7 +228,8 @@ fn a_page_does_not_depend_on_the_time() {
 
 #[test]
 fn a_run_has_a_page_too() {
-    // Method: a short run whose page is in another folder than its record, and that read again.
+    // Method: a short run whose page is in another folder than its record, and its page written
+    // again from the record.
     let home = Home::new();
     let server = Server::start(&[]);
     let words = ["run", &server.url, "-n", "100", "-c", "2"];
@@ -244,7 +245,7 @@ fn a_run_has_a_page_too() {
 
 #[test]
 fn a_page_without_its_record_names_it_and_links_a_file_in_the_same_folder() {
-    // Method: the page next to a record and elsewhere; and the record that no page can hold.
+    // Method: a page next to its record and elsewhere; then `--embed-record` without a page.
     let home = Home::new();
     let record = home.write("record.json", &MEASURED.record);
     let link = "href=\"./record.json\"";
@@ -264,8 +265,8 @@ fn a_page_without_its_record_names_it_and_links_a_file_in_the_same_folder() {
 
 #[test]
 fn a_page_that_cannot_be_written_loses_nothing() {
-    // Method: a folder in the place of the file; the report is printed all the same, and the
-    // message has a remedy.
+    // Method: a folder in place of the file. The report is printed all the same, and the message
+    // has a remedy.
     let home = Home::new();
     let server = Server::start(&[]);
     fs::create_dir(home.join("taken")).unwrap();
@@ -277,9 +278,9 @@ fn a_page_that_cannot_be_written_loses_nothing() {
 
 #[test]
 fn a_record_without_a_page_is_refused() {
-    // Method: the results of `abx doctor` for a machine of which nothing is known.
+    // Method: the record of `abx doctor` for an unknown machine.
     let home = Home::new();
-    let seen = DoctorRecord {
+    let doctor = DoctorRecord {
         head: OutputKind::Doctor.into(),
         abx_version: "0.1.0".to_owned(),
         started_unix_ms: 0,
@@ -293,7 +294,7 @@ fn a_record_without_a_page_is_refused() {
         refusal: None,
         checks: Vec::new(),
     };
-    let record = home.write("doctor.json", &serde_json::to_string(&seen).unwrap());
+    let record = home.write("doctor.json", &serde_json::to_string(&doctor).unwrap());
     home.run_abx(&["report", &record]).expect(0, &[]);
     home.run_abx(&["report", &record, "--html", "page.html"])
         .expect(2, &["`abx doctor`", "--html"]);

@@ -1,5 +1,4 @@
-//! Exit code 0: a measurement is saved, printed, and printed again, and none of it depends on the
-//! surroundings.
+//! Exit code 0: a measurement is saved, printed, and printed again, independent of its environment.
 
 use std::fs;
 use std::fs::File;
@@ -22,8 +21,8 @@ const SHORT: [&str; 8] = [
 
 #[test]
 fn the_built_in_comparison_saves_a_complete_record() {
-    // Method: `abx compare` with nothing else, its record on standard output;
-    // then the record read again in both ways.
+    // Method: `abx compare` without subjects, with its record on standard output; then the record
+    // is read again as text and as JSON.
     let home = Home::new();
     let ended = home.run_abx(&[&["compare", "--json", "-"], &SHORT[..]].concat());
     let record = ended.json();
@@ -35,13 +34,13 @@ fn the_built_in_comparison_saves_a_complete_record() {
     assert!(ended.stderr.starts_with(message), "{}", ended.stderr);
     has_keys(&record);
     for name in ["event", "thread"] {
-        let values = slices(&record, name);
+        let slices = slices(&record, name);
         assert!(
-            values.len() >= 4,
+            slices.len() >= 4,
             "{name} was loaded {} times",
-            values.len()
+            slices.len()
         );
-        values.iter().for_each(assert_honest);
+        slices.iter().for_each(assert_honest);
     }
 
     let path = path.to_str().unwrap();
@@ -50,7 +49,7 @@ fn the_built_in_comparison_saves_a_complete_record() {
     assert_eq!(again.stderr, "");
     let report = home.run_abx(&["report", path]);
     assert_eq!(report.expect(code, &[]).stderr, "");
-    let by_id = home.run_abx(&["report", told_name(&ended.stderr)]);
+    let by_id = home.run_abx(&["report", printed_name(&ended.stderr)]);
     assert_eq!(by_id.expect(code, &[]).stdout, report.stdout);
     assert!(
         ended.stderr.contains(report.stdout.trim_end()),
@@ -60,9 +59,8 @@ fn the_built_in_comparison_saves_a_complete_record() {
 
 #[test]
 fn a_compressed_record_is_read_everywhere() {
-    // Method: a record is written compressed, as the same bytes as with no compression; then under
-    // a name without that suffix, as the older record, and among those of the state folder by its
-    // id.
+    // Method: a compressed record, which has the same content as the plain one, read from its file,
+    // from a file without the suffix, and by its id in the state folder.
     let home = Home::new();
     let compared = home.run_abx(&[&["compare", "--json", "small.json.zst"], &SHORT[..]].concat());
     let code = compared
@@ -92,11 +90,11 @@ fn a_compressed_record_is_read_everywhere() {
 
 #[test]
 fn a_damaged_compressed_record_ends_with_file_and_remedy() {
-    // Method: a record cut off, and one that claims to hold 10 GB of zeroes.
+    // Method: a truncated record, and one that unpacks to 10 GB of zeroes.
     let home = Home::new();
     let text = serde_json::to_string(&StudyRecord::judged(pair())).unwrap();
-    let whole = zstd::encode_all(text.as_bytes(), 3).unwrap();
-    fs::write(home.join("cut.zst"), &whole[..whole.len() / 2]).unwrap();
+    let packed = zstd::encode_all(text.as_bytes(), 3).unwrap();
+    fs::write(home.join("cut.zst"), &packed[..packed.len() / 2]).unwrap();
     let zeroes = zstd::encode_all(io::repeat(b'0').take(32 << 20), 3).unwrap();
     fs::write(home.join("bomb.zst"), zeroes.repeat(320)).unwrap();
     for (file, why) in [
@@ -138,19 +136,19 @@ fn has_keys(record: &Value) {
 
 #[test]
 fn how_the_generator_waited_is_recorded() {
-    // Method: as usual, if it has processors of its own or reports why it sleeps; asleep as
-    // requested, where no wait was awake.
+    // Method: by default, it waits awake or reports the reason for sleeping. If sleeping is
+    // requested, it never waits awake.
     let wait = |how| {
         let home = Home::new();
         let ended = home.run_abx(&[&["compare", "--wait", how], &SHORT[..]].concat());
         let record = home.record();
         ended.expect_measured(&record);
-        let values = ["event", "thread"]
+        let slices = ["event", "thread"]
             .map(|name| slices(&record, name))
             .concat();
-        let awake_ns = values
+        let awake_ns = slices
             .iter()
-            .filter_map(|value| value["waiting_awake_ns"].as_u64());
+            .filter_map(|slice| slice["waiting_awake_ns"].as_u64());
         (record["settings"].clone(), awake_ns.sum::<u64>())
     };
     let (settings, awake_ns) = wait("auto");
@@ -165,8 +163,7 @@ fn how_the_generator_waited_is_recorded() {
 
 #[test]
 fn a_report_of_a_saved_record_is_the_same() {
-    // Method: the text that `compare` printed, and a copy of the record in a
-    // file of one's own.
+    // Method: the text that `compare` printed, and a copy of the record in another file.
     let home = Home::new();
     let ended = home.run_abx(&[&["compare", "--json", "mine.json"], &SHORT[..]].concat());
     let record = home.record();
@@ -181,12 +178,12 @@ fn a_report_of_a_saved_record_is_the_same() {
 
 #[test]
 fn servers_that_ran_before_still_run_afterwards() {
-    // Method: two servers of the test's own, given by URL.
+    // Method: two servers of the test, given by URL.
     let home = Home::new();
     let mut servers = [Server::start(&[]), Server::start(&["--model", "thread"])];
-    let [server, other] = &servers;
-    let (text, other) = (server.url.clone(), format!("other={}", other.url));
-    let ended = home.run_abx(&[&["compare", &text, &other], &SHORT[..]].concat());
+    let [first, second] = servers.each_ref().map(|server| server.url.as_str());
+    let second = format!("other={second}");
+    let ended = home.run_abx(&[&["compare", first, &second], &SHORT[..]].concat());
     assert!(servers.iter_mut().all(Server::is_running));
     let record = home.record();
     ended.expect_measured(&record);
@@ -235,8 +232,7 @@ fn connections_that_do_not_fit_at_once_run_as_trials() {
 
 #[test]
 fn a_run_sends_exactly_the_requested_number() {
-    // Method: numbers that do not divide by the connections, with and without
-    // connections that are kept.
+    // Method: numbers that are no multiples of the connections, with and without keep-alive.
     let home = Home::new();
     let server = Server::start(&[]);
     for (requests, connections, more) in [
@@ -265,16 +261,16 @@ fn a_run_sends_exactly_the_requested_number() {
 
 #[test]
 fn a_run_finds_the_server_on_this_machine() {
-    // Method: a run by time against a server of the test's own.
+    // Method: a timed run against a server of the test.
     let home = Home::new();
     let server = Server::start(&[]);
     let run = ["run", &server.url, "-d", "200ms", "--json", "run.json"];
     let ended = home.run_abx(&run);
     ended.expect(0, &["Loading", &server.url]);
     let record = read_json(&home.join("run.json"));
-    let life = &record["blocks"][0]["subjects"][&server.url];
-    assert_eq!(life["listener"]["process_id"], server.id());
-    assert_eq!(life["listener"]["name"], "abx");
+    let listener = &record["blocks"][0]["subjects"][&server.url]["listener"];
+    assert_eq!(listener["process_id"], server.id());
+    assert_eq!(listener["name"], "abx");
     assert!(only_slice(&record)["server_cpu_ns"].as_u64() > Some(0));
     assert!(record["server_cpu_us_per_request"].as_f64() > Some(0.0));
     assert_eq!(record["loads"][0]["pilot"]["slice_ns"], 200_000_000);
@@ -285,8 +281,7 @@ fn a_run_finds_the_server_on_this_machine() {
 
 #[test]
 fn locales_and_missing_variables_change_nothing() {
-    // Method: one run in each of several surroundings; the figures are
-    // numbers with a point in all of them.
+    // Method: one run in each of several environments. The record is the same in all of them.
     let home = Home::new();
     let server = Server::start(&[]);
     let run = ["run", &server.url, "-n", "100", "--json", "-"];
@@ -300,15 +295,15 @@ fn locales_and_missing_variables_change_nothing() {
     for name in ["HOME", "XDG_STATE_HOME", "LC_ALL", "LANG", "TERM", "PATH"] {
         bare.env_remove(name);
     }
-    // Without a home, records are kept where temporary files are.
+    // Without a home, records are kept in the folder for temporary files.
     bare.env("TMPDIR", home.path());
     assert_eq!(home.run(&mut bare).expect(0, &[]).json()["ok"], 100);
 }
 
 #[test]
 fn closed_streams_and_pipes_do_no_harm() {
-    // Method: a reader that closes its end first, each standard stream closed,
-    // and a standard output that takes nothing.
+    // Method: each standard stream closed, a pipe whose reader is gone, and a standard output on a
+    // full device.
     let home = Home::new();
     let server = Server::start(&[]);
     let run = ["run", &server.url, "-n", "100"];
@@ -330,8 +325,8 @@ fn closed_streams_and_pipes_do_no_harm() {
 
 #[test]
 fn a_comparison_works_without_a_home_and_with_spaces_in_paths() {
-    // Method: the built-in comparison from a folder with spaces, without HOME
-    // and XDG_STATE_HOME: the record is in the folder for temporary files.
+    // Method: a comparison in a folder with spaces, without HOME and XDG_STATE_HOME. The record is
+    // in the folder for temporary files.
     let home = Home::new();
     let folder = home.join("a folder with spaces");
     fs::create_dir(&folder).unwrap();
@@ -351,7 +346,7 @@ fn a_comparison_works_without_a_home_and_with_spaces_in_paths() {
     let record = read_json(&records[0]);
     ended.expect_measured(&record);
     assert_eq!(record["loads"][0]["answers"]["one"][0]["body_bytes"], 4);
-    let mut again = home.abx(&["report", told_name(&ended.stderr)]);
+    let mut again = home.abx(&["report", printed_name(&ended.stderr)]);
     again
         .env("TMPDIR", &folder)
         .env_remove("HOME")
@@ -360,20 +355,20 @@ fn a_comparison_works_without_a_home_and_with_spaces_in_paths() {
     assert!(!again.stdout.is_empty(), "{again:#?}");
 }
 
-/// The name for a record in later commands, as printed when it was saved.
-fn told_name(stderr: &str) -> &str {
-    let (_, message) = stderr.split_once("abx report ").expect("it is told");
-    message.lines().next().unwrap()
+/// The record's name for later commands, which abx prints when it saves the record.
+fn printed_name(stderr: &str) -> &str {
+    let (_, rest) = stderr.split_once("abx report ").expect("it is printed");
+    rest.lines().next().unwrap()
 }
 
 #[test]
 fn records_of_one_study_are_read_together() {
-    // Method: three made records as files: as text, as JSON, in a format that they have
-    // not, and next to a record of another study.
+    // Method: three made records, reported together as text, as JSON, in an unsupported format, and
+    // with a record of another study.
     let home = Home::new();
     let write = |name: &str, ok: u64, subject: &str| {
-        let around = [ok, ok + 10, ok - 10, ok + 5, ok - 5, ok + 20, ok - 20];
-        let mut record = abx_fixtures::study(&[("old", &[9_000; 7]), (subject, &around)]);
+        let counts = [ok, ok + 10, ok - 10, ok + 5, ok - 5, ok + 20, ok - 20];
+        let mut record = abx_fixtures::study(&[("old", &[9_000; 7]), (subject, &counts)]);
         record.seed = ok;
         let record = abx_verdict::StudyRecord::judged(record);
         home.write(name, &serde_json::to_string(&record).unwrap())
@@ -383,8 +378,8 @@ fn records_of_one_study_are_read_together() {
         write("tue.json", 9_900, "new"),
         write("wed.json", 10_890, "new"),
     ];
-    let [this_text, two, three] = &days;
-    let text = home.run_abx(&["report", this_text, two, three]);
+    let [one, two, three] = &days;
+    let text = home.run_abx(&["report", one, two, three]);
     text.expect(0, &[]);
     for part in [
         "1.10 (0.87 to 1.39) times old's",
@@ -394,7 +389,7 @@ fn records_of_one_study_are_read_together() {
         assert!(text.stdout.contains(part), "{part}: {text:#?}");
     }
     let json = home
-        .run_abx(&["report", this_text, two, three, "--json", "-"])
+        .run_abx(&["report", one, two, three, "--json", "-"])
         .json();
     assert_eq!(
         (&json["schema"], &json["kind"]),
@@ -402,9 +397,9 @@ fn records_of_one_study_are_read_together() {
     );
     assert_eq!(json["records"].as_array().unwrap().len(), 3);
     assert!(json["comparisons"][0]["prediction"]["low"].as_f64() < Some(1.0));
-    let html = home.run_abx(&["report", this_text, two, "--html", "x.html"]);
+    let html = home.run_abx(&["report", one, two, "--html", "x.html"]);
     html.expect(2, &["--html does not apply"]);
     let other = write("other.json", 9_500, "newer");
-    let refused = home.run_abx(&["report", this_text, &other]);
+    let refused = home.run_abx(&["report", one, &other]);
     refused.expect(2, &["in subjects (", "give records of one study"]);
 }

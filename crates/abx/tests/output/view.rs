@@ -13,7 +13,7 @@ use abx_sys::process::Signal;
 
 use crate::support::{Home, Server, read_json, send, wait_for};
 
-/// An `abx view` that runs; ended when dropped.
+/// A running `abx view`, which is ended when it is dropped.
 struct View {
     child: Child,
     url: String,
@@ -62,10 +62,10 @@ impl View {
 
     /// A GET of this target, as browsers send it.
     fn get(&self, target: &str) -> Response {
-        self.ask("GET", target, self.address())
+        self.request("GET", target, self.address())
     }
 
-    fn ask(&self, method: &str, target: &str, host: &str) -> Response {
+    fn request(&self, method: &str, target: &str, host: &str) -> Response {
         let request = format!("{method} {target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
         self.send(request.as_bytes())
     }
@@ -78,7 +78,7 @@ impl Drop for View {
     }
 }
 
-/// A response as it came.
+/// A response as it arrived.
 #[derive(Debug)]
 struct Response {
     status: u16,
@@ -109,10 +109,10 @@ impl Response {
     }
 }
 
-/// A study of the built-in pair and a run, measured once for all tests here: the files that
-/// keep their records, by name, and their ids, the study's first. In memory, since copies of
-/// this program may run at the same time.
-static RECORDS: LazyLock<(Vec<KeptFile>, [String; 2])> = LazyLock::new(|| {
+/// A study of the built-in pair and a run, measured once for all tests here: the files of the state
+/// folder, and both ids, the study's first. In memory, since copies of this program may run at the
+/// same time.
+static RECORDS: LazyLock<(Vec<SavedFile>, [String; 2])> = LazyLock::new(|| {
     let home = Home::new();
     let words = "compare --blocks 2 --slice 20ms --pilot brief --seed 7";
     home.run_abx(&words.split(' ').collect::<Vec<_>>());
@@ -125,20 +125,20 @@ static RECORDS: LazyLock<(Vec<KeptFile>, [String; 2])> = LazyLock::new(|| {
         .map(|value| value["id"].as_str().unwrap().to_owned())
         .collect();
     let files = fs::read_dir(home.join("state/abx")).unwrap().flatten();
-    let kept = files.map(|file| (file.file_name(), fs::read(file.path()).unwrap()));
+    let files = files.map(|file| (file.file_name(), fs::read(file.path()).unwrap()));
     // Newest first.
-    (kept.collect(), [ids[1].clone(), ids[0].clone()])
+    (files.collect(), [ids[1].clone(), ids[0].clone()])
 });
 
 /// A file's name and its content.
-type KeptFile = (OsString, Vec<u8>);
+type SavedFile = (OsString, Vec<u8>);
 
 /// Puts [`RECORDS`] into a folder's history, and returns their ids.
 fn two_records(home: &Home) -> [String; 2] {
-    let (kept, ids) = &*RECORDS;
+    let (files, ids) = &*RECORDS;
     let folder = home.join("state/abx");
     fs::create_dir_all(&folder).unwrap();
-    for (name, bytes) in kept {
+    for (name, bytes) in files {
         fs::write(folder.join(name), bytes).unwrap();
     }
     ids.clone()
@@ -146,8 +146,8 @@ fn two_records(home: &Home) -> [String; 2] {
 
 #[test]
 fn records_are_listed_shown_and_compared_side_by_side() {
-    // Method: a study and a run; the list, each page compared with that of `abx report`, both on
-    // one page, HEAD, a search, and the end by Ctrl-C.
+    // Method: a study and a run: the list, each page compared with that of `abx report`, both
+    // records on one page, HEAD, a search, and the end by Ctrl-C.
     let home = Home::new();
     let [study, run] = two_records(&home);
     let reports = [&study, &run].map(|id| {
@@ -169,7 +169,7 @@ fn records_are_listed_shown_and_compared_side_by_side() {
     for (id, page) in [&study, &run].into_iter().zip(reports) {
         assert!(view.get(&format!("/record/{id}")).expect(200, &[]).body == page);
     }
-    let head = view.ask("HEAD", "/", "localhost");
+    let head = view.request("HEAD", "/", "localhost");
     assert_eq!((head.status, head.body.as_str()), (200, ""));
     let length = format!("content-length: {}", list.body.len());
     assert!(head.head.contains(&length), "{head:#?}");
@@ -194,8 +194,8 @@ fn records_are_listed_shown_and_compared_side_by_side() {
     assert_eq!(by_form.body, side.body);
     view.get(&format!("/side?ids={study}"))
         .expect(400, &["1 were named"]);
-    let beside = format!("/side?ids={study},ffff00");
-    view.get(&beside)
+    let with_unknown = format!("/side?ids={study},ffff00");
+    view.get(&with_unknown)
         .expect(200, &["Not shown", "ffff00</bdi>: No record", &row]);
 
     let response = view
@@ -212,8 +212,8 @@ fn records_are_listed_shown_and_compared_side_by_side() {
 
 #[test]
 fn only_named_records_are_shown() {
-    // Method: two records of a history under paths of their own, one of them
-    // damaged after the start; the other records are not found.
+    // Method: records named by their paths and by an id, one of them damaged after the start. Other
+    // records are not found.
     let home = Home::new();
     let [study, run] = two_records(&home);
     fs::create_dir(home.join("old")).unwrap();
@@ -237,13 +237,13 @@ fn only_named_records_are_shown() {
 
 #[test]
 fn a_damaged_record_has_a_page_that_reports_it() {
-    // Method: half a file in the folder of records, opened by its id; the rest of the list stays.
+    // Method: half a file in the folder of records, opened by its id. The rest of the list stays.
     let home = Home::new();
     let [study, run] = two_records(&home);
     let path = home.record_of(&study);
-    let whole = fs::read(&path).unwrap();
+    let bytes = fs::read(&path).unwrap();
     let view = View::start(&home, &[]);
-    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     let name = path.file_name().unwrap().to_str().unwrap();
     let page = format!("/record/{study}");
     view.get(&page)
@@ -260,8 +260,8 @@ fn a_damaged_record_has_a_page_that_reports_it() {
 
 #[test]
 fn no_path_comes_from_a_url() {
-    // Method: files next to the records and in the working folder, requested in every way that has
-    // broken other servers. No response may have their content.
+    // Method: files next to the records and in the working folder, requested in every way that
+    // worked with other servers. No response may have their content.
     let home = Home::new();
     let ids = two_records(&home);
     let letters = ["abcd", "abce", "abcf"];
@@ -314,14 +314,14 @@ fn no_path_comes_from_a_url() {
 
 #[test]
 fn only_names_that_cannot_be_rebound_are_served() {
-    // Method: names as browsers send them under an attacker's name, none, two, and correct ones,
-    // with another port too.
+    // Method: correct names, names that a browser sends for an attacker's page, no name, and two
+    // names, also with other ports.
     let home = Home::new();
     let view = View::start(&home, &[]);
     let port = view.address().rsplit(':').next().unwrap();
     let good = ["localhost", "127.0.0.1:1", "[::1]:80", "LOCALHOST"];
     for host in good.into_iter().chain([&*format!("localhost:{port}")]) {
-        view.ask("GET", "/", host).expect(200, &["Records"]);
+        view.request("GET", "/", host).expect(200, &["Records"]);
     }
     let evil = [
         "evil.example",
@@ -331,7 +331,7 @@ fn only_names_that_cannot_be_rebound_are_served() {
         "localhost.evil.example",
     ];
     for host in evil.into_iter().chain([&*format!("evil.example:{port}")]) {
-        let response = view.ask("GET", "/", host).expect(421, &["localhost"]);
+        let response = view.request("GET", "/", host).expect(421, &["localhost"]);
         assert!(!response.body.contains("state/abx"), "{host}");
     }
     view.send(b"GET / HTTP/1.0\r\n\r\n").expect(421, &[]);
@@ -344,16 +344,15 @@ fn only_names_that_cannot_be_rebound_are_served() {
 
 #[test]
 fn changes_and_large_requests_are_refused() {
-    // Method: every other method, with bodies that are not read; a head of a megabyte, one that is
-    // not HTTP, and one cut off. Each gets a response, and afterwards the server is there as
-    // before.
+    // Method: every other method, with a body that is not read; heads that are too long; bytes that
+    // are not HTTP; and a truncated head. Afterwards the server works as before.
     let home = Home::new();
     let view = View::start(&home, &[]);
     for method in [
         "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE", "get",
     ] {
         let response = view
-            .ask(method, "/", "localhost")
+            .request(method, "/", "localhost")
             .expect(405, &["GET and HEAD"]);
         assert!(response.head.contains("allow: get, head"), "{response:#?}");
     }
@@ -381,18 +380,18 @@ fn changes_and_large_requests_are_refused() {
 
 #[test]
 fn silent_connections_do_not_block_others() {
-    // Method: ten connections with half a head each, ten that read nothing of their responses, and
-    // then one with a usual request; two hundred at once, which is more than there are places for.
+    // Method: ten connections with half a head each, ten that do not read their responses, and one
+    // with an ordinary request; then two hundred at once, more than the server serves at a time.
     let home = Home::new();
     let [study, _] = two_records(&home);
     let view = View::start(&home, &[]);
     let begin = |count: usize, text: &str| -> Vec<TcpStream> {
-        let item = |_| {
+        let connection = |_| {
             let mut stream = view.connect();
             stream.write_all(text.as_bytes()).unwrap();
             stream
         };
-        (0..count).map(item).collect()
+        (0..count).map(connection).collect()
     };
     let silent = begin(10, "GET / HTTP/1.1\r\nHost: loc");
     let deaf = begin(
@@ -400,7 +399,7 @@ fn silent_connections_do_not_block_others() {
         &format!("GET /record/{study} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
     );
     view.get("/").expect(200, &[&study]);
-    // Slow clients get a response all the same when they continue.
+    // Slow clients still get a response when they continue.
     for mut stream in silent {
         stream.write_all(b"alhost\r\n\r\n").unwrap();
         Response::read(&mut stream).expect(200, &[&study]);
@@ -415,8 +414,7 @@ fn silent_connections_do_not_block_others() {
 
 #[test]
 fn an_address_that_other_machines_reach_causes_a_warning() {
-    // Method: all addresses of this machine in a network of its own, and a port
-    // that is taken.
+    // Method: all addresses in a network namespace, and a port that is in use.
     let home = Home::new();
     let words = ["view", "--address", "0.0.0.0", "--port", "8000"];
     let mut running = home.start(&mut home.abx_apart("n", "ip link set lo up", &words));

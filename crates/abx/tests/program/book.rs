@@ -1,5 +1,4 @@
-//! The documents as a book: every link leads somewhere, and every page is in its table of
-//! contents.
+//! The documents as a book: every link has a target, and every page is in the table of contents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,16 +15,16 @@ fn root() -> PathBuf {
 /// A page without its fenced blocks.
 fn prose(text: &str) -> String {
     let mut fenced = false;
-    let mut kept = String::new();
+    let mut prose = String::new();
     for line in text.lines() {
         let is_fence = line.trim_start().starts_with("```");
         fenced ^= is_fence;
         if !fenced && !is_fence {
-            kept.push_str(line);
-            kept.push('\n');
+            prose.push_str(line);
+            prose.push('\n');
         }
     }
-    kept
+    prose
 }
 
 /// A line without the text between single backticks.
@@ -42,7 +41,7 @@ fn links(text: &str) -> Vec<String> {
     targets.map(str::to_owned).collect()
 }
 
-/// The anchors of a page, as GitHub and mdBook make them of its headings.
+/// The anchors of a page, as GitHub and mdBook derive them from its headings.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut anchors = BTreeSet::new();
@@ -63,13 +62,9 @@ fn anchors(text: &str) -> BTreeSet<String> {
 }
 
 fn anchor(title: &str) -> String {
-    let kept = |letter: &char| letter.is_alphanumeric() || "-_ ".contains(*letter);
-    let letters = title.to_lowercase();
-    letters
-        .chars()
-        .filter(kept)
-        .collect::<String>()
-        .replace(' ', "-")
+    let mut anchor = title.to_lowercase();
+    anchor.retain(|letter| letter.is_alphanumeric() || "-_ ".contains(letter));
+    anchor.replace(' ', "-")
 }
 
 /// `folder` and `target` as one path without `..`.
@@ -84,7 +79,7 @@ fn joined(folder: &Path, target: &str) -> PathBuf {
     path
 }
 
-/// The links of a page that lead nowhere.
+/// The links of a page whose targets are missing.
 fn broken(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).unwrap();
     let is_broken = |target: &String| {
@@ -97,14 +92,14 @@ fn broken(page: &Path) -> Vec<String> {
         !to.exists() || !(anchor.is_empty() || has_anchor())
     };
     let targets = links(&text).into_iter();
-    let inside = targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:"));
-    inside.filter(is_broken).collect()
+    let local = targets.filter(|target| !target.contains("://") && !target.starts_with("mailto:"));
+    local.filter(is_broken).collect()
 }
 
 #[test]
 fn every_link_of_the_book_leads_somewhere() {
-    // Method: each relative link of each document against the files and their headings; and a
-    // page whose links are wrong in each way, which must be noticed.
+    // Method: each relative link of each document, compared with the files and their headings. A
+    // page with every kind of broken link must be noticed.
     let mut wrong = Vec::new();
     let pages = documents(&root());
     for page in &pages {
@@ -130,7 +125,7 @@ fn every_link_of_the_book_leads_somewhere() {
 
 #[test]
 fn every_page_of_the_book_is_in_its_table_of_contents() {
-    // Method: the pages below docs, except decisions, against the links of SUMMARY.md.
+    // Method: the pages below docs, except decisions, compared with the links of SUMMARY.md.
     let docs = root().join("docs");
     let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
     let listed: BTreeSet<PathBuf> = links(&summary).iter().map(|link| docs.join(link)).collect();

@@ -1,4 +1,4 @@
-//! `abx doctor`: the capacity of this machine to measure, whatever machine it is.
+//! `abx doctor`: whether this machine can measure, whatever machine it is.
 
 use std::fs;
 
@@ -17,8 +17,8 @@ fn check<'a>(record: &'a Value, id: &str) -> &'a Value {
 
 #[test]
 fn a_doctor_measures_and_leaves_nothing_behind() {
-    // Method: the shortest look. Figures are the machine's, so only their presence and their
-    // consequences are claimed.
+    // Method: the shortest examination. Values depend on the machine, so only their presence and
+    // their consequences are checked.
     let home = Home::new();
     let ended = home.run_abx(&[&SHORT[..], &["--json", "-"]].concat());
     let record = ended.expect(0, &["comparisons here", "stops: "]).json();
@@ -46,13 +46,13 @@ fn a_doctor_measures_and_leaves_nothing_behind() {
     assert_eq!(noise["detectable"].is_number(), has_spread);
 
     let ceilings = record["ceilings"].as_array().unwrap();
-    let kept: Vec<_> = ceilings
+    let keep_alive: Vec<_> = ceilings
         .iter()
         .map(|ceiling| &ceiling["keep_alive"])
         .collect();
-    assert_eq!(kept, [true, false]);
+    assert_eq!(keep_alive, [true, false]);
     for ceiling in ceilings {
-        // Half a second in which other processes keep it from running has no response.
+        // There may be no response in half a second if other processes use the CPUs.
         assert_eq!(
             ceiling["throughput_per_s"].is_number(),
             ceiling["ok"] != 0,
@@ -77,7 +77,7 @@ fn a_saved_doctor_record_is_printed_again() {
 
 #[test]
 fn too_few_descriptors_are_reported() {
-    // Method: a hard limit of 64 descriptors, which no comparison at 50 connections fits in.
+    // Method: a hard limit of 64 descriptors, too few for a comparison at 50 connections.
     let home = Home::new();
     let doctor = [&SHORT[..], &["--json", "-"]].concat();
     let ended = home.run(&mut home.abx_after("ulimit -n 64", &doctor));
@@ -120,8 +120,8 @@ fn ctrl_c_ends_the_study_of_noise() {
 
 #[test]
 fn ctrl_c_at_the_ceiling_keeps_the_noise() {
-    // Method: SIGINT once the second part has its server: the first part's engine has ended, and
-    // must not be the one that a signal stops.
+    // Method: SIGINT once the second part has its server. The signal must stop the engine of that
+    // part, not that of the first part, which has ended.
     let (home, ended) = interrupted_after("as hard as");
     ended.expect(130, &[]);
     let record = read_json(&home.join("doctor.json"));

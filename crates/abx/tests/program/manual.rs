@@ -1,10 +1,10 @@
-//! The manual: every example in it runs, every page of it is there.
+//! The manual: every example in it runs, and every page exists.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::support::transcript::{Block, Kind, Transcript};
+use crate::support::transcript::{Block, Example, Kind, Transcript};
 use crate::support::{ABX, Ended, Home, Server};
 
 /// The project's root.
@@ -23,7 +23,7 @@ static RECORD: LazyLock<String> = LazyLock::new(|| {
     fs::read_to_string(home.record_path()).unwrap()
 });
 
-/// Files whose ids the documents name.
+/// Files of records whose ids the documents name.
 const RECORDS: [&str; 3] = [
     "compare-1795252320-60961033-811.json",
     "compare-1795300000-12546290-811.json",
@@ -32,8 +32,8 @@ const RECORDS: [&str; 3] = [
 /// Where the servers of the documents listen.
 const PORTS: [&str; 3] = ["8080", "8081", "8082"];
 
-/// A home with everything that the documents take for granted: abx on the PATH,
-/// a server of one's own, the project's examples and studies, and some records.
+/// A home with everything that the documents assume: abx on the PATH, a server, the project's
+/// examples and studies, and some records.
 fn furnished() -> Home {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let home = Home::new();
@@ -52,27 +52,25 @@ fn furnished() -> Home {
     home
 }
 
-/// One block as a program: each example must end well, or stay when it ends in `&`. Each command is
-/// noted in the file `at`.
+/// One block as a shell script. Each example must succeed, or keep running if it ends in `&`. The
+/// file `at` has the place of the current example.
 fn script(block: &Block) -> String {
     let mut script = "ip link set lo up\nservers=\"\"\n\
         stop() { kill $servers 2>/dev/null || true; wait; exit $1; }\n\
         starts() { until [ -s \"$1\" ]; do kill -0 $2 || stop 99; sleep 0.02; done; }\n"
         .to_owned();
-    // Other programs build abx, or change the machine.
-    let of_abx = || {
-        block
-            .examples
-            .iter()
-            .filter(|example| example.words().is_some())
-    };
-    let texts = || of_abx().map(|example| example.text.as_str());
-    let has_server = texts().any(|text| text.contains("abx serve"));
-    let is_asked = |port: &&str| texts().any(|text| text.contains(*port));
-    for port in PORTS.iter().filter(|port| !has_server && is_asked(port)) {
+    // Other commands build abx or change the machine, and are left out.
+    let calls: Vec<&Example> = block
+        .examples
+        .iter()
+        .filter(|example| example.words().is_some())
+        .collect();
+    let mentions = |part: &str| calls.iter().any(|example| example.text.contains(part));
+    let has_server = mentions("abx serve");
+    for port in PORTS.iter().filter(|port| !has_server && mentions(port)) {
         script.push_str(&background(&format!("abx serve --port {port}"), port));
     }
-    for example in of_abx() {
+    for example in &calls {
         let (file, line, text) = (&block.file, example.line, &example.text);
         script.push_str(&format!("echo '{file}:{line}' >at\n"));
         match text.strip_suffix('&') {
@@ -87,22 +85,22 @@ fn script(block: &Block) -> String {
     script
 }
 
-/// Runs a block in a home, with its records where people have them.
+/// Runs a block in a home, with its records in the usual folder.
 fn run(home: &Home, block: &Block) -> Ended {
     let mut command = home.shell_apart("n", &script(block));
     home.run(command.env_remove("XDG_STATE_HOME"))
 }
 
-/// Starts a server and waits until it has printed that it is there.
+/// Shell commands that start a server and wait for its first output.
 fn background(text: &str, name: &str) -> String {
-    format!("{text} >said.{name} 2>&1 &\nservers=\"$servers $!\"\nstarts said.{name} $!\n")
+    format!("{text} >out.{name} 2>&1 &\nservers=\"$servers $!\"\nstarts out.{name} $!\n")
 }
 
 #[test]
 fn every_example_in_the_manual_runs() {
-    // Method: each `console` block of the documents as a shell reads it, in a
-    // fresh home and a network of its own with servers on the ports that are
-    // named. Those marked `long` are parsed next to the command line itself.
+    // Method: each `console` block of the documents as a shell reads it, in a new home and a
+    // network namespace with servers on the ports that it names. A unit test of the command line
+    // parses the blocks marked `long`.
     let transcript = Transcript::of_project(&root());
     assert!(transcript.strays.is_empty(), "{:#?}", transcript.strays);
     let mut failed = Vec::new();
@@ -127,14 +125,14 @@ fn every_example_in_the_manual_runs() {
 
 #[test]
 fn the_first_comparison_prints_what_its_page_shows() {
-    // Method: the page has the servers of examples/first word for word; its first examples, as a
-    // shell reads them, compare the two, and the one with a wrong path is refused.
+    // Method: the page has the servers of examples/first word for word. Its first examples, as a
+    // shell reads them, compare the two, and the example with a wrong path is refused.
     let page = fs::read_to_string(root().join("docs/start/first-comparison.md")).unwrap();
     for name in ["hello.py", "hello.go"] {
         let server = fs::read_to_string(root().join("examples/first").join(name)).unwrap();
         assert!(
             page.contains(server.trim_end()),
-            "{name} is another one on the page"
+            "{name} differs from the page"
         );
     }
     let mut transcript = Transcript::default();
@@ -143,7 +141,7 @@ fn the_first_comparison_prints_what_its_page_shows() {
         let examples = block.examples.iter();
         examples.map(|example| example.text.clone()).collect()
     };
-    let quick = texts(&transcript.blocks[0]);
+    let first = texts(&transcript.blocks[0]);
     let is_wrong_path = |text: &String| text.contains("--path");
     let mut refused = transcript
         .blocks
@@ -157,7 +155,7 @@ fn the_first_comparison_prints_what_its_page_shows() {
         let mut command = home.shell_apart("n", &format!("ip link set lo up\n{text}"));
         home.run(command.env("GOCACHE", &cache))
     };
-    let compared = shell(&quick.join("\n"));
+    let compared = shell(&first.join("\n"));
     for part in ["too few blocks", "\npython ", "\ngo "] {
         assert!(compared.stdout.contains(part), "{compared:#?}");
     }
@@ -166,8 +164,8 @@ fn the_first_comparison_prints_what_its_page_shows() {
 
 #[test]
 fn an_example_that_fails_is_named_with_its_line() {
-    // Method: a document with an example that works, one that does not, and one
-    // that is not written as such.
+    // Method: a document with an example that works, one that fails, and a call of abx that is not
+    // written as an example.
     let mut transcript = Transcript::default();
     let text = "```console\n$ abx history\n```\n\n```console\n$ abx history\n$ abx repost\n```\n\
                 ```\nabx run http://127.0.0.1:8080/\n```\n";
@@ -185,7 +183,7 @@ fn an_example_that_fails_is_named_with_its_line() {
 
 #[test]
 fn completions_include_every_command_and_flag() {
-    // Method: the script of each shell; bash runs its own and has to complete the beginnings of a
+    // Method: the script of each shell. bash runs its own and must complete the beginnings of a
     // command and of a flag.
     let home = Home::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
@@ -196,12 +194,12 @@ fn completions_include_every_command_and_flag() {
         }
         assert!(!script.stdout.contains("keeper"), "{shell}");
     }
-    let asks = "abx completions bash >abx.bash\n. ./abx.bash\n\
+    let script = "abx completions bash >abx.bash\n. ./abx.bash\n\
         COMP_WORDS=(abx comp); COMP_CWORD=1; _abx abx comp abx; echo ${COMPREPLY[*]}\n\
         COMP_WORDS=(abx compare --blo); COMP_CWORD=2; _abx abx --blo compare; echo ${COMPREPLY[*]}\n";
     let mut bash = std::process::Command::new("bash");
-    let asks = asks.replace("abx completions", &format!("'{ABX}' completions"));
-    bash.args(["-ec", &asks]).current_dir(home.path());
+    let script = script.replace("abx completions", &format!("'{ABX}' completions"));
+    bash.args(["-ec", &script]).current_dir(home.path());
     let output = bash.output().unwrap();
     let replies = String::from_utf8_lossy(&output.stdout);
     assert_eq!(replies, "compare completions\n--blocks\n", "{output:?}");
@@ -211,8 +209,8 @@ fn completions_include_every_command_and_flag() {
 
 #[test]
 fn completions_include_records_and_studies() {
-    // Method: bash completes the beginnings of ids and names by its script, with abx in its
-    // PATH, before there is a record and with two; values of other flags and flags are as ever.
+    // Method: bash completes the beginnings of ids and names by its script, without a record and
+    // with two. Flags and the values of other flags complete as before.
     let home = Home::new();
     let server = Server::start(&[]);
     home.run_abx(&["words", "records"]).expect(0, &[]);
@@ -265,8 +263,8 @@ fn completions_include_records_and_studies() {
 
 #[test]
 fn each_command_has_a_manual_page() {
-    // Method: the pages as files and printed, each with its name, its synopsis
-    // and its examples; `man` itself is not needed to read them.
+    // Method: the pages as files and printed, each with its name, its synopsis and its examples.
+    // This does not need `man`.
     let home = Home::new();
     home.run_abx(&["manual", "--folder", "man/man1"])
         .expect(0, &["pages", "man/man1"]);
@@ -310,7 +308,7 @@ fn each_command_has_a_manual_page() {
     );
     let below = fs::read_to_string(home.join("man/man1/abx-study-run.1")).unwrap();
     assert!(below.contains("abx study run"), "{below}");
-    // The study sets its load.
+    // The study sets its load, so the page has no flags of loads.
     assert!(!below.contains("resume earlier sessions"), "{below}");
     let printed = home.run_abx(&["manual", "study", "run"]);
     assert!(printed.expect(0, &[]).stdout == below, "{printed:#?}");

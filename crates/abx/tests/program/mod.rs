@@ -1,4 +1,4 @@
-//! The program itself: its words, pages, packages and smaller commands.
+//! The program itself: its arguments, pages, packages and smaller commands.
 
 pub mod book;
 pub mod doctor;

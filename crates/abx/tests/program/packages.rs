@@ -1,5 +1,5 @@
-//! abx as people get it: installed by `make install`, packed by `make dist`, and run
-//! where there is nothing else.
+//! abx as users get it: installed by `make install`, packed by `make dist`, and run where there is
+//! nothing else.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,37 +13,37 @@ fn root() -> PathBuf {
     path.join("../..").canonicalize().unwrap()
 }
 
-/// Runs `make` as one types it, with these in its environment.
+/// Runs `make` as from a terminal, with these variables in its environment.
 #[track_caller]
 fn make(words: &[&str], environment: &[(&str, &str)]) {
     let mut make = Command::new("make");
     make.current_dir(root()).args(words);
-    // The variables of a make and a cargo above this test are not for these commands: build scripts
-    // that find other variables run again.
+    // Removes the variables of the make and the cargo that run this test: build scripts that find
+    // other variables run again.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
-        let starts = ["MAKE", "CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
-        let is_said = starts.iter().any(|start| name.starts_with(start));
-        if is_said || ["MFLAGS", "CARGO"].contains(&&*name) {
+        let prefixes = ["MAKE", "CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
+        let is_inherited = prefixes.iter().any(|prefix| name.starts_with(prefix));
+        if is_inherited || ["MFLAGS", "CARGO"].contains(&&*name) {
             make.env_remove(name);
         }
     }
     make.envs(environment.iter().copied());
-    let made = make.output().unwrap();
-    assert!(made.status.success(), "{words:?}: {made:#?}");
+    let ended = make.output().unwrap();
+    assert!(ended.status.success(), "{words:?}: {ended:#?}");
 }
 
 /// Runs a command of the system, and returns its output.
 #[track_caller]
-fn said(command: &mut Command) -> String {
+fn output(command: &mut Command) -> String {
     let ended = command.output().unwrap();
     assert!(ended.status.success(), "{command:?}: {ended:#?}");
     String::from_utf8(ended.stdout).unwrap()
 }
 
-/// All files below a folder, sorted, by their paths in it.
+/// The paths of all files below a folder, relative to it and sorted.
 fn files(folder: &Path) -> Vec<String> {
-    let text = said(
+    let text = output(
         Command::new("find")
             .args([".", "-type", "f", "-printf", "%P\n"])
             .current_dir(folder),
@@ -53,8 +53,8 @@ fn files(folder: &Path) -> Vec<String> {
     files
 }
 
-/// The only file in a folder whose name has this end.
-fn one(folder: &Path, end: &str) -> PathBuf {
+/// The only file in a folder whose name has this suffix.
+fn only_file(folder: &Path, end: &str) -> PathBuf {
     let entries = fs::read_dir(folder).unwrap().flatten();
     let paths: Vec<PathBuf> = entries
         .map(|entry| entry.path())
@@ -64,7 +64,7 @@ fn one(folder: &Path, end: &str) -> PathBuf {
     paths[0].clone()
 }
 
-/// The files of every way of installing abx, below the prefix.
+/// Files that every way to install abx puts below the prefix.
 const PARTS: [&str; 9] = [
     "bin/abx",
     "share/bash-completion/completions/abx",
@@ -79,8 +79,8 @@ const PARTS: [&str; 9] = [
 
 #[test]
 fn make_uninstall_removes_what_make_install_installed() {
-    // Method: the program of the tests into a prefix below a folder of staging, by a user whose
-    // files are private; a page of another program with a similar name stays.
+    // Method: the program of the tests, installed into a prefix below a staging folder by a user
+    // with a umask of 077. A page of another program with a similar name stays.
     let home = Home::new();
     let staged = home.join("staged");
     let prefix = home.join("staged/opt/abx");
@@ -95,7 +95,7 @@ fn make_uninstall_removes_what_make_install_installed() {
     );
     let mut install = Command::new("sh");
     install.args(["-c", &private, "sh", "install"]).args(places);
-    said(install.env_remove("MAKEFLAGS").env_remove("MAKELEVEL"));
+    output(install.env_remove("MAKEFLAGS").env_remove("MAKELEVEL"));
 
     let installed = files(&prefix);
     for part in PARTS.iter().chain(&["share/zsh/site-functions/_abx"]) {
@@ -108,11 +108,11 @@ fn make_uninstall_removes_what_make_install_installed() {
         assert!(metadata.len() > 100, "{part}");
     }
     let program = prefix.join("bin/abx");
-    let symbols = |program: &Path| said(Command::new("nm").arg(program));
+    let symbols = |program: &Path| output(Command::new("nm").arg(program));
     assert_eq!(symbols(&program), "", "not stripped");
     assert_ne!(symbols(Path::new(ABX)), "", "nothing to strip");
-    let version = said(Command::new(&program).arg("--version"));
-    assert_eq!(version, said(Command::new(ABX).arg("--version")));
+    let version = output(Command::new(&program).arg("--version"));
+    assert_eq!(version, output(Command::new(ABX).arg("--version")));
 
     make(&[&["uninstall"], &places[..]].concat(), &[]);
     assert_eq!(files(&prefix), [neighbour]);
@@ -129,9 +129,8 @@ fn make_uninstall_removes_what_make_install_installed() {
 
 #[test]
 fn the_package_of_make_dist_works_without_the_sources() {
-    // Method: packed once, each kind used as in docs/start/install.md. The program is that of
-    // tests, without optimisations, which is built in a fraction of the time; all else is as in a
-    // release.
+    // Method: packed once, and each kind used as in docs/start/install.md. The program is built
+    // without optimisations, in a fraction of the time. Everything else is as in a release.
     let home = Home::new();
     let dist = home.join("dist");
     let place = format!("DIST={}", dist.display());
@@ -141,23 +140,23 @@ fn the_package_of_make_dist_works_without_the_sources() {
     ];
     make(&["dist", "PROFILE=dev", &place], &quickly);
     let sums = ["--check", "--strict", "--quiet", "SHA256SUMS"];
-    said(Command::new("sha256sum").args(sums).current_dir(&dist));
+    output(Command::new("sha256sum").args(sums).current_dir(&dist));
     the_tarball_is_unpacked_into_a_prefix(&dist);
     the_debian_package_is_installed_and_removed(&dist);
     the_static_program_measures_where_there_is_nothing_else(&dist);
 }
 
-/// A folder of the prefix that has rights of its own keeps them; the program prints its version,
-/// and the licences of libraries that are part of it are there.
+/// A folder of the prefix keeps its permissions, the program prints its version, and the licences
+/// of its libraries are included.
 fn the_tarball_is_unpacked_into_a_prefix(dist: &Path) {
     let home = Home::new();
     let prefix = home.join("prefix");
     let permissions = fs::Permissions::from_mode(0o2775);
     fs::create_dir_all(prefix.join("share")).unwrap();
     fs::set_permissions(prefix.join("share"), permissions.clone()).unwrap();
-    said(
+    output(
         Command::new("tar")
-            .args(["-xzf", &one(dist, ".tar.gz").display().to_string()])
+            .args(["-xzf", &only_file(dist, ".tar.gz").display().to_string()])
             .args(["--strip-components=1", "-C"])
             .arg(&prefix),
     );
@@ -170,8 +169,8 @@ fn the_tarball_is_unpacked_into_a_prefix(dist: &Path) {
             "{part}: {unpacked:?}"
         );
     }
-    let version = said(Command::new(prefix.join("bin/abx")).arg("--version"));
-    assert_eq!(version, said(Command::new(ABX).arg("--version")));
+    let version = output(Command::new(prefix.join("bin/abx")).arg("--version"));
+    assert_eq!(version, output(Command::new(ABX).arg("--version")));
     let notices = fs::read_to_string(prefix.join("share/doc/abx/THIRD-PARTY")).unwrap();
     for text in [
         "ring v",
@@ -181,17 +180,17 @@ fn the_tarball_is_unpacked_into_a_prefix(dist: &Path) {
     ] {
         assert!(notices.contains(text), "{text}");
     }
-    // Of tests only, and our own.
+    // A library for tests only, and our own crate.
     for name in ["proptest v", "abx-sys v"] {
         assert!(!notices.contains(name), "{name}");
     }
 }
 
-/// By dpkg with a root and a list of packages of its own, in which nothing else is, so that a
-/// dependency would be missing. Excludes of the machine's dpkg do not count.
+/// dpkg uses another root with an empty list of packages, so a dependency would be missing.
+/// Excludes of the machine's dpkg do not apply.
 fn the_debian_package_is_installed_and_removed(dist: &Path) {
     let home = Home::new();
-    let package = one(dist, ".deb").display().to_string();
+    let package = only_file(dist, ".deb").display().to_string();
     let admin = home.join("root/var/lib/dpkg");
     for folder in ["info", "updates", "triggers"] {
         fs::create_dir_all(admin.join(folder)).unwrap();
@@ -204,7 +203,7 @@ fn the_debian_package_is_installed_and_removed(dist: &Path) {
             exec dpkg --root=root --log=dpkg.log --path-include='/usr/share/*' \"$@\"";
         let mut command = home.shell_apart("m", script);
         command.arg("sh").args(action.split(' '));
-        said(&mut command)
+        output(&mut command)
     };
     dpkg(&format!("--install {package}"));
     assert_eq!(dpkg("--verify abx"), "");
@@ -222,7 +221,7 @@ fn the_debian_package_is_installed_and_removed(dist: &Path) {
     }
     let completions = "share/zsh/vendor-completions/_abx".to_owned();
     assert!(installed.contains(&completions), "{installed:?}");
-    let version = said(Command::new(usr.join("bin/abx")).arg("--version"));
+    let version = output(Command::new(usr.join("bin/abx")).arg("--version"));
     assert!(status.contains(&format!("Version: {}", version.trim().replace("abx ", ""))));
 
     dpkg("--purge abx");
@@ -230,33 +229,30 @@ fn the_debian_package_is_installed_and_removed(dist: &Path) {
     assert_eq!(fs::read_to_string(admin.join("status")).unwrap().trim(), "");
 }
 
-/// The content of a container by `Containerfile`: the variables, and the program that it runs.
+/// What `Containerfile` sets: the variables of a container, and the program that it runs.
 fn container() -> (String, String) {
     let text = fs::read_to_string(root().join("Containerfile")).unwrap();
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let instructions: Vec<(&str, &str)> = lines.filter_map(|line| line.split_once(' ')).collect();
     assert_eq!(instructions[..2], [("FROM", "scratch"), ("COPY", ". /")]);
-    let everything = |name: &str| -> Vec<&str> {
+    let values_of = |name: &str| -> Vec<&str> {
         let named = instructions
             .iter()
             .filter(|instruction| instruction.0 == name);
-        named.map(|pair| pair.1).collect()
+        named.map(|instruction| instruction.1).collect()
     };
-    let entry: Vec<String> = serde_json::from_str(everything("ENTRYPOINT")[0]).unwrap();
+    let entry: Vec<String> = serde_json::from_str(values_of("ENTRYPOINT")[0]).unwrap();
     assert_eq!(entry.len(), 1);
-    assert_eq!(
-        instructions.len(),
-        3 + everything("ENV").len(),
-        "{instructions:?}"
-    );
-    (everything("ENV").join(" "), entry[0].clone())
+    let variables = values_of("ENV");
+    assert_eq!(instructions.len(), 3 + variables.len(), "{instructions:?}");
+    (variables.join(" "), entry[0].clone())
 }
 
-/// A shell in namespaces of its own that runs this. In its folder `root` are the files of a
-/// container, and `inside` runs abx with that as its root and nothing else to see.
+/// A shell in its own namespaces that runs this script. Its folder `root` has the files of a
+/// container, and `inside` runs abx with that folder as its root.
 fn in_a_bare_root(home: &Home, dist: &Path, script: &str) -> Command {
     let (environment, program) = container();
-    said(
+    output(
         Command::new("cp")
             .arg("-R")
             .args([dist.join("image"), home.join("root")]),
@@ -272,9 +268,9 @@ fn in_a_bare_root(home: &Home, dist: &Path, script: &str) -> Command {
     )
 }
 
-/// In a container's folder, with the files that any container has: `/proc`, `/dev/null` and a file
-/// of hosts. The library of the service with which glibc is configured to look up names is not
-/// there; abx reads the file nevertheless.
+/// The folder of a container has the files that any container has: `/proc`, `/dev/null` and a hosts
+/// file. glibc is configured to look up names with a service whose library is missing; abx reads
+/// the hosts file nevertheless.
 fn the_static_program_measures_where_there_is_nothing_else(dist: &Path) {
     let home = Home::new();
     let script = "mkdir root/proc root/dev root/etc\n\
@@ -283,8 +279,8 @@ fn the_static_program_measures_where_there_is_nothing_else(dist: &Path) {
         mount --bind /dev/null root/dev/null\n\
         echo '127.0.0.1 web.test' >root/etc/hosts\n\
         echo 'hosts: mymachines' >root/etc/nsswitch.conf\n\
-        inside serve --port 8080 2>said &\n\
-        until grep -sq http: said; do kill -0 $!; sleep 0.02; done\n\
+        inside serve --port 8080 2>printed &\n\
+        until grep -sq http: printed; do kill -0 $!; sleep 0.02; done\n\
         inside run http://web.test:8080/ -n 1000 -c 2 --json /state/run.json\n\
         inside compare --blocks 1 --slice 20ms --pilot brief --json /state/compare.json || [ $? = 3 ]";
     let mut bare = in_a_bare_root(&home, dist, script);
@@ -294,6 +290,6 @@ fn the_static_program_measures_where_there_is_nothing_else(dist: &Path) {
     assert_eq!(run["subjects"][0]["connected_to"], "127.0.0.1:8080");
     let study = read_json(&home.join("root/state/compare.json"));
     assert_eq!(study["end"]["reason"], "blocks");
-    // Both are also where records are kept.
+    // Both records are also in the state folder.
     assert_eq!(home.records_in("root/state/abx").len(), 2);
 }

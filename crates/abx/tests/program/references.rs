@@ -1,5 +1,5 @@
-//! The pages that are written from elsewhere: all commands and flags are the program's own output,
-//! and all keys of records are those of their schema.
+//! Generated pages: commands and flags are the program's own output, and keys of records are those
+//! of their schema.
 
 use std::fs;
 use std::path::Path;
@@ -11,12 +11,12 @@ use crate::support::Home;
 const PAGE: &str = "docs/reference/commands.md";
 const HEAD: &str = "# Commands and flags\n\nThe output of `abx COMMAND --help`, as a page to \
                     search. `abx COMMAND -h` is shorter.\n";
-/// These two have the command lines of other tools, and pages of their own.
+/// Commands with the command lines of other tools, which have their own pages.
 const FOREIGN: [&str; 2] = ["ab", "httperf"];
 
-/// Compares a page with its text, or writes it.
+/// Asserts that a page has this text. UPDATE=1 writes it.
 #[track_caller]
-fn hold(page: &str, text: &str) {
+fn expect_page(page: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(page);
@@ -47,7 +47,7 @@ fn listed(help: &str) -> Vec<&str> {
     names.filter(|name| *name != "help").collect()
 }
 
-/// A command's help as a chapter. It is indented, since its examples are run by other tests.
+/// A command's help as a chapter. It is indented, since other tests run its examples.
 fn chapter(words: &[&str], help: &str) -> String {
     let mut chapter = format!("\n## abx {}\n\n", words.join(" "));
     for line in help.trim_end().lines() {
@@ -60,8 +60,8 @@ fn chapter(words: &[&str], help: &str) -> String {
 
 #[test]
 fn the_page_of_commands_equals_the_printed_help() {
-    // Method: the help of each command that has a manual page, and of those below it, which have
-    // pages too, one after the other; UPDATE=1 writes the page.
+    // Method: the help of each command with a manual page and of its subcommands, which have pages
+    // too. UPDATE=1 writes the page.
     let home = Home::new();
     home.run_abx(&["manual", "--folder", "man"]).expect(0, &[]);
     let files = fs::read_dir(home.join("man")).unwrap().flatten();
@@ -88,22 +88,9 @@ fn the_page_of_commands_equals_the_printed_help() {
             page.push_str(&chapter(&[command, below], &help(&home, &[command, below])));
         }
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(PAGE);
-    if std::env::var_os("UPDATE").is_some() {
-        fs::write(&path, &page).unwrap();
-    }
-    assert!(
-        fs::read_to_string(&path).unwrap_or_default() == page,
-        "{PAGE} is not what the program prints; write it again with: UPDATE=1 cargo test -p abx \
-         --test end_to_end -- references::"
-    );
+    expect_page(PAGE, &page);
     assert!(commands.len() > 10, "{commands:?}");
-    assert!(
-        page.contains("\n## abx study run\n"),
-        "no command below another one"
-    );
+    assert!(page.contains("\n## abx study run\n"), "no subcommand");
 }
 
 const KEYS_PAGE: &str = "docs/reference/record-keys.md";
@@ -112,7 +99,7 @@ const KEYS_HEAD: &str = "# Keys of records\n\nEvery key of a record, from its [J
                          explains the columns and has scripts. A type with `null` may be absent or \
                          unknown.\n";
 
-/// A text of the schema on one line of a table.
+/// The description of a value of the schema, on one line of a table.
 fn one_line(value: &Value) -> String {
     let text = value["description"].as_str().unwrap_or_default();
     let words: Vec<&str> = text.split_whitespace().map(without_path).collect();
@@ -122,7 +109,7 @@ fn one_line(value: &Value) -> String {
         .replace("`None`", "null")
 }
 
-/// A word without the path in the code that its link leads to.
+/// A word without the path of its link into the code.
 fn without_path(word: &str) -> &str {
     let name = word.split_once("](crate::").map(|(name, _)| name);
     name.map_or(word, |name| name.trim_start_matches('['))
@@ -177,22 +164,13 @@ fn definition(name: &str, value: &Value) -> String {
         text.push_str(&key_rows(value));
     } else if let Some(choices) = choices {
         text.push_str("\n| value | meaning |\n|---|---|\n");
+        let pair = |(key, value): (&String, &Value)| format!("`{key}`: {}", kind(value));
         for choice in choices {
-            let shown = match choice["properties"].as_object() {
-                Some(keys) => keys
-                    .iter()
-                    .map(|(key, value)| format!("`{key}`: {}", kind(value))),
-                None => {
-                    text.push_str(&format!("| {} | {} |\n", kind(choice), one_line(choice)));
-                    continue;
-                }
+            let kind = match choice["properties"].as_object() {
+                Some(keys) => keys.iter().map(pair).collect::<Vec<_>>().join(", "),
+                None => kind(choice),
             };
-            let shown: Vec<String> = shown.collect();
-            text.push_str(&format!(
-                "| {} | {} |\n",
-                shown.join(", "),
-                one_line(choice)
-            ));
+            text.push_str(&format!("| {kind} | {} |\n", one_line(choice)));
         }
     } else {
         text.push_str(&format!("\nIt is {}.\n", kind(value)));
@@ -202,8 +180,8 @@ fn definition(name: &str, value: &Value) -> String {
 
 #[test]
 fn the_page_of_keys_equals_the_schema() {
-    // Method: the whole file, then each definition of the schema of records in the order of their
-    // names; UPDATE=1 writes the page.
+    // Method: the whole record, then each definition of its schema in the order of their names.
+    // UPDATE=1 writes the page.
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.schema.json");
     let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let definitions = schema["$defs"].as_object().unwrap();
@@ -212,7 +190,7 @@ fn the_page_of_keys_equals_the_schema() {
     for (name, value) in definitions {
         page.push_str(&definition(name, value));
     }
-    hold(KEYS_PAGE, &page);
+    expect_page(KEYS_PAGE, &page);
     assert!(
         page.contains("| `throughput_per_s` | number"),
         "no throughput"

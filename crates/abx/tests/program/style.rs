@@ -1,4 +1,4 @@
-//! The documents keep to docs/style.md: words and phrases that it replaces do not come back.
+//! The documents follow docs/style.md: words and phrases that it replaces do not come back.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,14 +82,14 @@ fn rejected(page: &str) -> Vec<String> {
     reasons
 }
 
-/// The part of an audit page that tests write comes from the program.
+/// The line of an audit page after which the text comes from the program.
 const GENERATED: &str = "<!-- written by the tests -->";
 
 #[test]
 fn no_page_has_a_word_that_the_style_replaces() {
-    // Method: README, CONTRIBUTING, SECURITY, the book and the pages of studies, without code, word by
-    // word; decisions, generated pages and the page of the style itself are left out. A page
-    // with each of them must be noticed.
+    // Method: README, CONTRIBUTING, SECURITY, the book and the pages of studies, word by word and
+    // without code. Decisions, generated pages and the page of the style itself are left out. Pages
+    // with each rejected word must be noticed.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let root = root.canonicalize().unwrap();
     let is_checked = |page: &PathBuf| {

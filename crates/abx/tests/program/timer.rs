@@ -6,7 +6,7 @@ use abx_sys::process::Signal;
 
 use crate::support::{Home, read_json};
 
-/// A script in a shell, as `abx timer` gets it.
+/// The words of `abx timer` for a shell script.
 fn words<'a>(before: &[&'a str], script: &'a str) -> Vec<&'a str> {
     let command = ["--", "sh", "-c", script];
     [&["timer"], before, &command].concat()
@@ -14,8 +14,8 @@ fn words<'a>(before: &[&'a str], script: &'a str) -> Vec<&'a str> {
 
 #[test]
 fn markers_of_both_outputs_become_a_table() {
-    // Method: markers on standard output and standard error around other output, in two runs;
-    // a marker that comes twice, and one of the second run alone.
+    // Method: markers on standard output and standard error around other output, in two runs. One
+    // marker comes twice, and one comes in the second run only.
     let home = Home::new();
     let script = "echo marker connect; echo hello; echo 'marker get row' >&2; echo oh >&2; \
                   echo marker connect; if [ -e again ]; then echo marker only; fi; touch again; \
@@ -72,9 +72,8 @@ fn markers_of_both_outputs_become_a_table() {
 
 #[test]
 fn saved_times_are_judged_and_printed_again() {
-    // Method: two runs, saved; the table from the file is the one that was printed, also when the
-    // file's conclusions were changed. Flags for loads only are refused, and so is a file without a
-    // run.
+    // Method: two saved runs. The table from the file equals the printed one, even if the file's
+    // conclusions were changed. Flags for loads and a file without runs are refused.
     let home = Home::new();
     let script = "echo marker connect; echo marker done";
     let measured = home.run_abx(&words(&["-n", "2", "--json", "times.json"], script));
@@ -103,8 +102,8 @@ fn saved_times_are_judged_and_printed_again() {
 
 #[test]
 fn buffered_output_is_reported() {
-    // Method: two markers in one write, as a program without flushes has them; -q leaves the
-    // other output out.
+    // Method: two markers in one write, as from a program that does not flush. -q leaves out other
+    // output.
     let home = Home::new();
     let ended = home.run_abx(&words(
         &["--quiet"],
@@ -120,8 +119,8 @@ fn buffered_output_is_reported() {
 
 #[test]
 fn a_command_without_times_fails_with_a_reason() {
-    // Method: no such command, no program, a failure in the second run, no marker, a death by
-    // a signal, markers without end, and words that are missing.
+    // Method: a missing command, a file that is no program, a failure in the second run, no marker,
+    // an end by a signal, endless markers, and missing words.
     let home = Home::new();
     home.write("text", "no program");
     let run = |arguments: &[&str]| home.run_abx(&[&["timer"], arguments].concat());
@@ -142,8 +141,8 @@ fn a_command_without_times_fails_with_a_reason() {
 
 #[test]
 fn a_run_that_takes_too_long_is_killed_with_its_children() {
-    // Method: a command that ignores SIGTERM, with a child in the background that is in a session
-    // of its own; nothing may be left.
+    // Method: a command that ignores SIGTERM, with a background child in its own session. No
+    // process may be left.
     let home = Home::new();
     let script = "trap '' TERM; echo marker a; setsid sleep 600 & while :; do sleep 1; done";
     home.run_abx(&words(&["--timeout", "300ms"], script))
@@ -182,7 +181,7 @@ fn ctrl_c_ends_the_command_and_prints_complete_runs() {
 
 #[test]
 fn nothing_of_a_command_outlives_abx() {
-    // Method: SIGKILL for abx while a command waits that has left its session.
+    // Method: SIGKILL for abx while its command waits for a child in another session.
     let home = Home::new();
     let script = "setsid sleep 600 & echo marker a; echo >waits; wait";
     let mut running = home.start(&mut home.abx(&words(&[], script)));

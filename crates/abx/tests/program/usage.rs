@@ -10,31 +10,31 @@ fn words_that_make_no_study_are_refused_with_the_remedy() {
     // Method: one wrong command line for each message. None may start anything.
     let home = Home::new();
     let touches = |name: &str| format!("{name}=sh -c 'touch started' {{port}}");
-    let (text, same_name) = (touches("one"), touches("one"));
+    let (first, same_name) = (touches("one"), touches("one"));
     let cases: &[(&[&str], &[&str])] = &[
-        (&["ftp://127.0.0.1/", &text], &["ftp://", "not supported"]),
+        (&["ftp://127.0.0.1/", &first], &["ftp://", "not supported"]),
         (
-            &["http://does-not-exist.invalid/", &text],
+            &["http://does-not-exist.invalid/", &first],
             &[
                 "does-not-exist.invalid",
                 "does not resolve",
                 "check the name",
             ],
         ),
-        (&["server", &text], &["`server`", "name=command"]),
-        (&["a=server --port 80", &text], &["`a`", "{port}"]),
-        (&["a b=server {port}", &text], &["`a b`", "letters"]),
-        (&["a='server {port}", &text], &["`a`", "quote"]),
-        (&[&text, &same_name], &["`one`", "its own name"]),
-        (&[&text], &["one subject alone", "abx run", "--aa"]),
-        (&["--aa", &text, "b=x {port}"], &["--aa", "2", "give one"]),
+        (&["server", &first], &["`server`", "name=command"]),
+        (&["a=server --port 80", &first], &["`a`", "{port}"]),
+        (&["a b=server {port}", &first], &["`a b`", "letters"]),
+        (&["a='server {port}", &first], &["`a`", "quote"]),
+        (&[&first, &same_name], &["`one`", "its own name"]),
+        (&[&first], &["one subject alone", "abx run", "--aa"]),
+        (&["--aa", &first, "b=x {port}"], &["--aa", "2", "give one"]),
         (&["--aa"], &["--aa", "give one"]),
         (
-            &["--against", "0000", &text],
+            &["--against", "0000", &first],
             &["--rev OLD --rev . --build"],
         ),
-        (&["--plan", "--aa", &text], &["--plan", "--aa"]),
-        (&["--plan", &text], &["one subject alone"]),
+        (&["--plan", "--aa", &first], &["--plan", "--aa"]),
+        (&["--plan", &first], &["one subject alone"]),
         (&["--bocks", "1"], &["--bocks", "--blocks"]),
         (&["-c", "0"], &["--connections"]),
         (&["--blocks", "0"], &["--blocks"]),
@@ -94,7 +94,7 @@ fn words_that_make_no_run_are_refused_with_the_remedy() {
             &["--local-address"],
         ),
         (
-            // Of the documentation's addresses (RFC 5737).
+            // An address for documentation (RFC 5737).
             &["run", url, "--local-address", "192.0.2.7"],
             &["no connection can come from 192.0.2.7"],
         ),
@@ -192,8 +192,8 @@ fn flags_that_would_have_no_effect_are_refused_with_the_remedy() {
 
 #[test]
 fn no_help_lists_a_flag_that_its_command_refuses() {
-    // Method: flags of each heading that `abx bisect` and `abx study run` share with others and
-    // refuse; the flags of studies in the catalog alone stand with those of studies.
+    // Method: flags of each heading that other commands have and `abx bisect` and `abx study run`
+    // refuse. Flags of studies in the catalog are listed with those of studies.
     let home = Home::new();
     let bisect = ["bisect", "HEAD~1", "HEAD", "./server {port}"];
     let study = ["study", "run", "tls"];
@@ -241,8 +241,8 @@ fn no_help_lists_a_flag_that_its_command_refuses() {
 
 #[test]
 fn a_plan_refuses_unused_flags_and_invalid_studies() {
-    // Method: each flag about a report or a record, with subjects and with a study of the
-    // catalog; expectations of subjects and loads that the study does not have.
+    // Method: each flag about a report or a record, with subjects and with a study of the catalog;
+    // then expectations about subjects and loads that the study does not have.
     let home = Home::new();
     let plan = |command: &[&str], words: &[&str]| {
         let words = [command, &["--plan"], words].concat();
@@ -286,8 +286,9 @@ fn a_plan_refuses_unused_flags_and_invalid_studies() {
 
 #[test]
 fn an_invalid_value_leads_to_a_valid_one() {
-    // Method: numbers with a unit, of zero, beyond their bounds and beyond their type, and words in
-    // their place; addresses that are names. Each message has the flag, the value and an example.
+    // Method: numbers with a unit, of zero, and beyond their bounds and their type; words in place
+    // of numbers; and names in place of addresses. Each message has the flag, the value and an
+    // example.
     let home = Home::new();
     let run = ["run", "http://127.0.0.1:9/"];
     let serve = ["serve", "--port", "0"];
@@ -316,22 +317,21 @@ fn an_invalid_value_leads_to_a_valid_one() {
         (&["history"], "--limit", "0", above_zero),
     ] {
         let ended = home.run_abx(&[command, &[flag, value]].concat());
-        let shown = format!("'{value}' for '{flag} <");
-        ended.expect(2, &[&shown, &format!("`{value}` "), text, "such as "]);
+        let cause = format!("'{value}' for '{flag} <");
+        ended.expect(2, &[&cause, &format!("`{value}` "), text, "such as "]);
     }
 }
 
 #[test]
 fn a_run_without_a_server_is_reported() {
-    // Method: a port that was free a moment ago, and that no process gets: it is bound, and no
-    // process listens.
+    // Method: a port that was just freed, on which no process listens.
     let home = Home::new();
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", socket.local_addr().unwrap());
     drop(socket);
     home.run_abx(&["run", &url, "-n", "1"])
         .expect(2, &["did not respond", "refused"]);
-    // Of two, the other one can still be measured.
+    // If only one of two servers responds, the message suggests a run of it.
     let server = Server::start(&[]);
     let alone = format!("the other one alone: abx run {}", server.url);
     home.run_abx(&["compare", &server.url, &url])
@@ -342,11 +342,11 @@ fn a_run_without_a_server_is_reported() {
 fn a_missing_command_is_named() {
     // Method: a program that does not exist, and a file that is no program.
     let home = Home::new();
-    let right = subject("right", "");
-    home.run_abx(&["compare", &right, "gone=no-such-server {port}"])
+    let good = subject("good", "");
+    home.run_abx(&["compare", &good, "gone=no-such-server {port}"])
         .expect(2, &["gone", "`no-such-server`", "missing", "install it"]);
     home.write("plain", "");
-    home.run_abx(&["compare", &right, "plain=./plain {port}"])
+    home.run_abx(&["compare", &good, "plain=./plain {port}"])
         .expect(2, &["plain", "chmod +x"]);
 }
 
@@ -366,8 +366,8 @@ fn a_wrong_status_names_the_path_and_both_remedies() {
 
 #[test]
 fn different_bodies_are_refused_unless_allowed() {
-    // Method: pages of 87 and 88 bytes, first as they are, then by the hash of
-    // one, then with any body allowed.
+    // Method: pages of 87 and 88 bytes: without flags, with an expected hash, and with any body
+    // allowed.
     let home = Home::new();
     let (short, long) = (subject("short", ""), subject("long", "--page-bytes 88"));
     let compare = [
@@ -402,7 +402,7 @@ fn too_few_descriptors_are_reported_before_anything_starts() {
 
 #[test]
 fn a_machine_without_ports_for_servers_gets_a_remedy() {
-    // Method: a network of its own whose outgoing connections may take all ports.
+    // Method: a network namespace whose outgoing connections may use all ports.
     let home = Home::new();
     let range = "/proc/sys/net/ipv4/ip_local_port_range";
     let before = format!("ip link set lo up\necho 1024 65535 >{range}");
@@ -412,7 +412,7 @@ fn a_machine_without_ports_for_servers_gets_a_remedy() {
 
 #[test]
 fn a_full_disk_is_reported_before_anything_starts() {
-    // Method: a state folder of one page, and that page is taken.
+    // Method: a state folder of one page of memory, which is full.
     let home = Home::new();
     let before = "mount -t tmpfs -o size=4k none state\nhead -c 4096 /dev/zero >state/taken";
     let touches = |name: &str| format!("{name}=sh -c 'touch started' {{port}}");
@@ -433,7 +433,8 @@ fn a_port_in_use_is_named() {
 
 #[test]
 fn a_report_of_something_else_is_refused() {
-    // Method: no JSON, JSON without a schema, and with that of another program.
+    // Method: no JSON, JSON without a schema, with the schema of another program, and without its
+    // fields.
     let home = Home::new();
     for (text, message) in [
         ("no json", "line 1"),
@@ -450,8 +451,8 @@ fn a_report_of_something_else_is_refused() {
 
 #[test]
 fn a_name_resolves_to_a_responding_address_which_is_recorded() {
-    // Method: `localhost` means ::1 and 127.0.0.1, in a namespace with such a file of hosts,
-    // and a server listens at the first or at the second one alone.
+    // Method: a namespace whose hosts file has ::1 and 127.0.0.1 for `localhost`. A server listens
+    // at only one of them.
     let home = Home::new();
     home.write("hosts", "::1 localhost\n127.0.0.1 localhost\n");
     let hosts = "mount --bind hosts /etc/hosts";

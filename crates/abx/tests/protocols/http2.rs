@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::protocols::tls::certify;
 use crate::support::{Home, assert_honest, findings, only_slice, response, send, wait_for};
 
-/// Serves HTTP/2 by nghttp2's library, which checks each frame against the standard. It counts
-/// requests, and the bytes of their bodies, and writes both down when it ends.
+/// Serves HTTP/2 with nghttp2's library, which checks each frame against the standard. It counts
+/// requests and the bytes of their bodies, and writes both to a file when it ends.
 const NODE: &str = r#"
 const http2 = require('http2');
 let served = 0, bytes = 0;
@@ -46,7 +46,7 @@ pub struct Foreign {
 impl Foreign {
     /// Starts the command for a port, and waits until it listens there.
     pub fn start(command: impl Fn(u16) -> Command) -> Foreign {
-        // Another process may be faster at the port.
+        // Another process may take the port first.
         for _ in 0..5 {
             let free = TcpListener::bind("127.0.0.1:0").unwrap();
             let port = free.local_addr().unwrap().port();
@@ -83,8 +83,8 @@ impl Drop for Foreign {
     }
 }
 
-/// The configuration of an nginx that listens with these words, and logs for each request its
-/// protocol, status and body's length.
+/// The configuration of an nginx that listens with these words, and logs the protocol, the status
+/// and the length of the body for each request.
 fn configuration(home: &Home, listen: &str) -> String {
     let folder = home.path().display();
     let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -114,21 +114,21 @@ fn nginx(home: &Home, listen: &str) -> Foreign {
 
 /// The record of a run.
 fn record(home: &Home, url: &str, words: &str, code: i32) -> Value {
-    let mut texts = vec!["run", url, "--http2", "--quiet", "--json", "-"];
-    texts.extend(words.split(' '));
-    let ended = home.run_abx(&texts);
+    let mut arguments = vec!["run", url, "--http2", "--quiet", "--json", "-"];
+    arguments.extend(words.split(' '));
+    let ended = home.run_abx(&arguments);
     ended.expect(code, &[]);
     ended.json()
 }
 
-/// Probes that abx sends before a load, which servers count as well.
+/// Requests that abx sends before a load, which servers count as well.
 const PROBES: usize = 3;
 
 #[test]
 fn a_run_over_streams_agrees_with_the_log_of_nginx() {
     // Method: 5,000 requests over four connections with 16 streams each, with prior knowledge and
-    // as ALPN agrees on it. nginx ends each connection after 1,000 requests by a GOAWAY, and logs
-    // every request that it responds to.
+    // with ALPN. nginx ends each connection after 1,000 requests with a GOAWAY, and logs every
+    // request that it responds to.
     for (listen, scheme, words) in [
         ("http2", "http", ""),
         ("ssl http2", "https", " --ca cert.pem"),
@@ -162,16 +162,16 @@ fn a_run_over_streams_agrees_with_the_log_of_nginx() {
         assert!(are_known, "{requests}");
         nginx.end(Signal::Quit);
         let log = fs::read_to_string(home.join("log")).unwrap();
-        let right = log.lines().filter(|line| *line == "HTTP/2.0 200 5");
-        assert_eq!(right.count(), 5_000 + PROBES);
+        let correct = log.lines().filter(|line| *line == "HTTP/2.0 200 5");
+        assert_eq!(correct.count(), 5_000 + PROBES);
         assert_eq!(log.lines().count(), 5_000 + PROBES);
     }
 }
 
 #[test]
 fn bodies_and_few_streams_agree_with_the_counts_of_node() {
-    // Method: bodies of 50,000 bytes through windows of 20,000, twelve streams where five are
-    // allowed; node counts requests and bytes, and responds with 103 and a trailer.
+    // Method: bodies of 50,000 bytes through windows of 20,000, and twelve streams although five
+    // are allowed. node counts requests and bytes, and responds with 103 and a trailer.
     let home = Home::new();
     let body = "x".repeat(50_000);
     home.write("body", &body);
@@ -196,7 +196,7 @@ fn bodies_and_few_streams_agree_with_the_counts_of_node() {
 #[test]
 fn each_mistake_of_a_server_has_its_outcome() {
     // Method: a server for each fault, on all connections of the load; and correct responses in
-    // seldom forms.
+    // rare forms.
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/http2_faults.py");
     for (fault, outcome, more) in [
         ("odd", "ok", ""),
@@ -237,33 +237,25 @@ fn each_mistake_of_a_server_has_its_outcome() {
 
 #[test]
 fn a_server_without_http2_is_reported_before_the_load() {
-    // Method: nginx that supports HTTP/1 only; nginx with a request in HTTP/1.1 where it takes
-    // HTTP/2 only, and in HTTP/2 where ALPN has none; and flags that do not go together.
-    let home = Home::new();
-    let plain = Home::new();
-    let server = self::nginx(&plain, "");
-    home.run_abx(&["run", &server.url(), "--http2", "-n", "9"])
+    // Method: an nginx with HTTP/1 only; one with HTTP/2 only, which gets a request in HTTP/1.1;
+    // one whose ALPN does not offer HTTP/2; and flags that contradict each other.
+    let [home, http1_home, tls_home] = [(); 3].map(|()| Home::new());
+    let http1 = nginx(&http1_home, "");
+    home.run_abx(&["run", &http1.url(), "--http2", "-n", "9"])
         .expect(2, &["HTTP/1, not HTTP/2"]);
-    let nginx = nginx(&home, "http2");
-    home.run_abx(&["run", &nginx.url(), "-n", "9"])
+    let http2 = nginx(&home, "http2");
+    home.run_abx(&["run", &http2.url(), "-n", "9"])
         .expect(2, &["HTTP/2, not HTTP/1.1"]);
-    let other = Home::new();
-    let encrypted = self::nginx(&other, "ssl");
-    let url = encrypted.url().replace("http", "https");
+    let tls = nginx(&tls_home, "ssl");
+    let url = tls.url().replace("http", "https");
     home.run_abx(&["run", &url, "--http2", "--insecure", "-n", "9"])
         .expect(2, &["TLS handshake failed", "without --http2"]);
-    let url = nginx.url();
+    let url = http2.url();
     home.run_abx(&["run", &url, "--http2", "--pipeline", "4"])
         .expect(2, &["--pipeline"]);
-    let subject_a = format!("a={url}");
-    home.run_abx(&[
-        "compare",
-        &subject_a,
-        &format!("b={url}"),
-        "--http2-for",
-        "c",
-    ])
-    .expect(2, &["no subject is named `c`"]);
+    let [a, b] = ["a", "b"].map(|name| format!("{name}={url}"));
+    home.run_abx(&["compare", &a, &b, "--http2-for", "c"])
+        .expect(2, &["no subject is named `c`"]);
     home.run_abx(&["run", &url, "--streams", "4"])
         .expect(2, &["--http2"]);
     home.run_abx(&["run", &url, "--http2", "-H", "Connection: close"])
@@ -272,8 +264,8 @@ fn a_server_without_http2_is_reported_before_the_load() {
 
 #[test]
 fn the_protocol_is_a_factor_of_a_study() {
-    // Method: two equal nginx under TLS, with HTTP/1.1 and HTTP/2 on one port; the second one
-    // always in HTTP/2.
+    // Method: two equal nginx with TLS, which offer HTTP/1.1 and HTTP/2 on one port. The second one
+    // is always loaded in HTTP/2.
     let home = Home::new();
     certify(&home);
     home.write("n.conf.in", &configuration(&home, "ssl http2"));
@@ -304,10 +296,10 @@ fn the_protocol_is_a_factor_of_a_study() {
     let record = ended.json();
     ended.expect_measured(&record);
     let h2 = json!("h2");
-    for (place, value, two) in [(0, &Value::Null, &h2), (1, &h2, &h2)] {
-        let responses = &record["loads"][place]["answers"];
-        let spoken = |name: &str| &responses[name][0]["tls"]["protocol"];
-        assert_eq!((spoken("one"), spoken("two")), (value, two));
+    for (index, one) in [&Value::Null, &h2].into_iter().enumerate() {
+        let responses = &record["loads"][index]["answers"];
+        let protocol = |name: &str| &responses[name][0]["tls"]["protocol"];
+        assert_eq!((protocol("one"), protocol("two")), (one, &h2));
     }
     assert_eq!(record["subjects"][1]["http2"], true);
     let settings = &record["loads"][1]["settings"];

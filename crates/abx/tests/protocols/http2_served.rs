@@ -21,9 +21,9 @@ const MODELS: &[&[&str]] = &[
     &["--model", "null"],
 ];
 
-/// A client by nghttp2's library, which checks each frame against the standard. Its windows are far
-/// smaller than the file; it reads slowly, cancels each fifth stream after its first bytes, sends
-/// bodies, requests heads alone and missing pages, and counts all of it.
+/// A client with nghttp2's library, which checks each frame against the standard. Its windows are
+/// far smaller than the file. It reads slowly, cancels each fifth stream after its first bytes,
+/// sends bodies, requests heads and missing pages, and counts the results.
 const NODE: &str = r"
 const http2 = require('http2'), crypto = require('crypto');
 const [url, file] = process.argv.slice(1);
@@ -65,17 +65,17 @@ for (let place = 0; place < 60; place += 1) {
 
 /// The outcomes of a run.
 fn outcomes(home: &Home, url: &str, words: &str) -> Value {
-    let mut texts = vec!["run", url, "--quiet", "--json", "-"];
-    texts.extend(words.split(' '));
-    let ended = home.run_abx(&texts);
+    let mut arguments = vec!["run", url, "--quiet", "--json", "-"];
+    arguments.extend(words.split(' '));
+    let ended = home.run_abx(&arguments);
     ended.expect(0, &[]);
     let record = ended.json();
     assert_honest(&only_slice(&record));
     record["outcomes"].clone()
 }
 
-/// The output of a command that has to succeed.
-fn said(home: &Home, words: &str) -> String {
+/// The output of a shell command, which must succeed.
+fn shell(home: &Home, words: &str) -> String {
     let mut command = Command::new("sh");
     command.args(["-c", words]).current_dir(home.path());
     let ended = command.output().unwrap();
@@ -84,20 +84,20 @@ fn said(home: &Home, words: &str) -> String {
     text
 }
 
-/// A folder with a file of 400 KB, and its hash.
+/// Creates a folder with a file of 400 KB. Returns the folder's path and the file's hash.
 fn with_a_file(home: &Home) -> (String, String) {
     fs::create_dir(home.join("www")).unwrap();
     let text: String = (0..60_000).map(|number| format!("{number}\n")).collect();
     home.write("www/large.txt", &text);
-    let hash = said(home, "sha256sum www/large.txt");
+    let hash = shell(home, "sha256sum www/large.txt");
     let hash = hash.split(' ').next().unwrap().to_owned();
     (home.join("www").display().to_string(), hash)
 }
 
 #[test]
 fn every_model_serves_both_versions_on_one_port() {
-    // Method: HTTP/2 and HTTP/1.1 to each model, with prior knowledge and as ALPN agrees on
-    // it; every body is compared.
+    // Method: HTTP/2 and HTTP/1.1 to each model, with prior knowledge and with ALPN. Every body is
+    // compared.
     let home = Home::new();
     for model in MODELS {
         for tls in [&[][..], &["--tls-self-signed"]] {
@@ -108,16 +108,16 @@ fn every_model_serves_both_versions_on_one_port() {
                     [] => words.replace("--insecure ", ""),
                     _ => words,
                 };
-                let came = outcomes(&home, &server.url, &words);
-                assert_eq!(came["ok"], 600, "{model:?} {words}: {came}");
-                // To a server that ends connections while others wait, requests are sent again.
-                let again = ["idle_close", "rest_close"];
-                let others = came.as_object().unwrap().keys();
-                let are_known = others.into_iter().all(|name| {
-                    let may_again = model.contains(&"prefork") && again.contains(&name.as_str());
-                    name == "ok" || may_again
-                });
-                assert!(are_known, "{model:?} {words}: {came}");
+                let counts = outcomes(&home, &server.url, &words);
+                assert_eq!(counts["ok"], 600, "{model:?} {words}: {counts}");
+                // prefork ends connections while others wait; abx sends their requests again.
+                let resent = ["idle_close", "rest_close"];
+                let is_known = |name: &String| {
+                    let is_resent = resent.contains(&name.as_str());
+                    name == "ok" || (is_resent && model.contains(&"prefork"))
+                };
+                let are_known = counts.as_object().unwrap().keys().all(is_known);
+                assert!(are_known, "{model:?} {words}: {counts}");
             }
         }
     }
@@ -125,8 +125,8 @@ fn every_model_serves_both_versions_on_one_port() {
 
 #[test]
 fn curl_is_served_in_http2() {
-    // Method: curl's report of version, status, length and body: a page, a head, a file, a missing
-    // page, and bodies that it sends, with and without permission.
+    // Method: curl reports version, status, length and body of a head, a file and a missing page,
+    // and of requests with bodies, with and without `Expect: 100-continue`.
     let home = Home::new();
     let (root, hash) = with_a_file(&home);
     home.write("body", &"x".repeat(3_000_000));
@@ -138,14 +138,14 @@ fn curl_is_served_in_http2() {
         let curl = |words: &str| {
             let form = "-w '%{http_version} %{http_code} %{size_download} %{size_upload}'";
             let url = format!("{}large.txt", server.url);
-            said(
+            shell(
                 &home,
                 &format!("curl -sS -m 60 {flags} {form} {words} {url}"),
             )
         };
         let length = fs::metadata(home.join("www/large.txt")).unwrap().len();
         assert_eq!(curl("-o got"), format!("2 200 {length} 0"));
-        assert!(said(&home, "sha256sum got").starts_with(&hash));
+        assert!(shell(&home, "sha256sum got").starts_with(&hash));
         let head = curl("-I").to_lowercase();
         assert!(
             head.contains(&format!("content-length: {length}\r")),
@@ -154,22 +154,22 @@ fn curl_is_served_in_http2() {
         assert!(head.contains("content-type: text/plain\r"), "{head}");
         assert!(head.ends_with("2 200 0 0"), "{head}");
         for expect in ["", "-H 'Expect: 100-continue'"] {
-            let came = curl(&format!("-o got {expect} --data-binary @body"));
-            assert_eq!(came, format!("2 200 {length} 3000000"));
+            let posted = curl(&format!("-o got {expect} --data-binary @body"));
+            assert_eq!(posted, format!("2 200 {length} 3000000"));
         }
         assert_eq!(curl("-o got -X DELETE"), "2 405 46 0");
         let none = format!(
             "curl -sS -m 60 {flags} -w ' %{{http_code}}' {}none",
             server.url
         );
-        assert!(said(&home, &none).ends_with(" 404"));
+        assert!(shell(&home, &none).ends_with(" 404"));
     }
 }
 
 #[test]
 fn a_client_with_small_windows_gets_every_byte() {
-    // Method: 300 requests of node on one connection at once; each file's hash is the file's, even
-    // if other streams are cancelled.
+    // Method: 300 requests of node at once on one connection. Every complete body has the file's
+    // hash, although other streams are cancelled.
     let home = Home::new();
     let (root, hash) = with_a_file(&home);
     for words in [
@@ -198,8 +198,8 @@ fn a_client_with_small_windows_gets_every_byte() {
 
 #[test]
 fn h2load_receives_its_responses() {
-    // Method: by h2load's own account: all succeeded, none failed, every body has its length; over
-    // one connection all streams that are allowed, and more of them than that.
+    // Method: h2load reports that all requests succeeded, none failed, and every body has its
+    // length, with 32 streams per connection and with more streams than the server allows.
     let home = Home::new();
     for (words, page) in [
         (&["--model", "event"][..], 87_u64),
@@ -211,7 +211,7 @@ fn h2load_receives_its_responses() {
     ] {
         let server = Server::start(words);
         for (requests, flags) in [(2000_u64, "-c 4 -m 32"), (3000, "-c 1 -m 2000")] {
-            let text = said(
+            let text = shell(
                 &home,
                 &format!("h2load -t 1 -n {requests} {flags} {}", server.url),
             );
@@ -230,19 +230,19 @@ fn h2load_receives_its_responses() {
 
 #[test]
 fn the_server_counts_the_same_requests_in_both_versions() {
-    // Method: faults are drawn for each request that the server counts, by a seed: as many requests
-    // have as many wrong responses, in HTTP/1.1 and over streams. A fault that cuts a connection
-    // off there resets a stream here.
+    // Method: the server draws a fault for each request that it counts, by a seed. Equal numbers of
+    // requests have equal numbers of wrong responses in HTTP/1.1 and HTTP/2. A fault that cuts off
+    // a connection in HTTP/1.1 resets a stream in HTTP/2.
     let home = Home::new();
     let words = "--fail 5 --wrong-length 5 --wrong-body 5 --close-early 5 --seed 7";
     let words: Vec<&str> = words.split(' ').collect();
     let mut counted = Vec::new();
     for version in ["--http1.1", "--http2 --streams 32"] {
         let server = Server::start(&words);
-        let mut texts = vec!["run", &server.url, "--quiet", "--json", "-"];
+        let mut arguments = vec!["run", &server.url, "--quiet", "--json", "-"];
         let flags = format!("-c 1 -n 1000 --verify-every 1 --expect-status 200 {version}");
-        texts.extend(flags.split(' '));
-        let record = home.run_abx(&texts).json();
+        arguments.extend(flags.split(' '));
+        let record = home.run_abx(&arguments).json();
         let outcomes = &record["outcomes"];
         let cut = ["early_close", "stream_reset"].map(|name| outcomes[name].as_u64());
         counted.push((
@@ -262,8 +262,8 @@ fn the_server_counts_the_same_requests_in_both_versions() {
 
 #[test]
 fn workers_are_replaced_without_losing_a_stream() {
-    // Method: a load over streams while all workers are replaced, again and again: each connection
-    // is ended by a GOAWAY, and the requests after that are sent again.
+    // Method: a load over streams while all workers are replaced again and again. A GOAWAY ends
+    // each connection, and abx sends the later requests again.
     let home = Home::new();
     let server = Server::start(&["--workers", "2"]);
     let words = "-c 4 --streams 16 -d 2s --verify-every 10 --quiet --json - --http2";
@@ -287,7 +287,7 @@ fn workers_are_replaced_without_losing_a_stream() {
 
 #[test]
 fn a_load_over_streams_has_a_ceiling() {
-    // Method: the built-in server compared with itself over HTTP/2, with and without TLS: the null
+    // Method: the built-in server compared with itself over HTTP/2, with and without TLS. The null
     // server is loaded in the same way. If one subject uses HTTP/1.1, no ceiling holds for both.
     let home = Home::new();
     let subject = |name: &str, is_encrypted: bool, keys: &str| {
@@ -309,18 +309,18 @@ fn a_load_over_streams_has_a_ceiling() {
     let (streams, pipelines) = ("protocol = \"http/2\"\nstreams = 8\n", "pipeline = 8\n");
     let insecure = "tls = { insecure = true }\n";
     let http2 = "http2 = true";
-    for (is_encrypted, keys, own_text, other, has_ceiling) in [
+    for (is_encrypted, keys, a_keys, b_keys, has_ceiling) in [
         (false, streams.to_owned(), "", "", true),
         (true, format!("{streams}{insecure}"), "", "", true),
         (false, pipelines.to_owned(), http2, http2, true),
         (false, pipelines.to_owned(), http2, "", false),
     ] {
-        let texts = [
-            subject("a", is_encrypted, own_text),
-            subject("b", is_encrypted, other),
+        let study = [
+            subject("a", is_encrypted, a_keys),
+            subject("b", is_encrypted, b_keys),
             load(&keys),
         ];
-        let file = home.write("study.toml", &texts.concat());
+        let file = home.write("study.toml", &study.concat());
         let ended = home.run_abx(&[
             "compare", &file, "--blocks", "2", "--rounds", "5", "--slice", "60ms", "--pilot",
             "brief", "--json", "-",
@@ -331,15 +331,15 @@ fn a_load_over_streams_has_a_ceiling() {
         assert_eq!(
             !ceiling.is_empty(),
             has_ceiling,
-            "{keys} {own_text} {other}"
+            "{keys} {a_keys} {b_keys}"
         );
     }
 }
 
 #[test]
 fn the_first_bytes_decide_the_version_even_in_parts() {
-    // Method: byte by byte: a request that begins as the preface does, and the preface with a
-    // request after it; then first bytes that are neither's.
+    // Method: byte by byte, a request that begins like the preface, and the preface with a request
+    // after it; then first bytes that belong to neither version.
     for model in ["event", "null"] {
         let server = Server::start(&["--model", model]);
         let talk = |bytes: &[u8], end: &[u8]| {
@@ -349,28 +349,28 @@ fn the_first_bytes_decide_the_version_even_in_parts() {
             for byte in bytes {
                 stream.write_all(&[*byte]).unwrap();
             }
-            let mut came = Vec::new();
-            let mut room = [0; 4096];
-            while !came.windows(end.len()).any(|part| part == end) {
-                let bytes = stream.read(&mut room).unwrap();
-                assert!(bytes > 0, "{model}: {}", String::from_utf8_lossy(&came));
-                came.extend(&room[..bytes]);
+            let mut reply = Vec::new();
+            let mut buffer = [0; 4096];
+            while !reply.windows(end.len()).any(|part| part == end) {
+                let count = stream.read(&mut buffer).unwrap();
+                assert!(count > 0, "{model}: {}", String::from_utf8_lossy(&reply));
+                reply.extend(&buffer[..count]);
             }
-            came
+            reply
         };
-        let came = talk(b"POST / HTTP/1.1\r\nHost: h\r\n\r\n", b"never big.\n");
-        assert!(came.starts_with(b"HTTP/1.1 200 OK\r\n"));
-        let mut begun = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
-        begun.extend(b"\0\0\x03\x01\x05\0\0\0\x01\x82\x86\x84");
-        let came = talk(&begun, b"never big.\n");
-        assert!(came.starts_with(b"\0\0\x12\x04\0\0\0\0\0"), "{came:?}");
+        let reply = talk(b"POST / HTTP/1.1\r\nHost: h\r\n\r\n", b"never big.\n");
+        assert!(reply.starts_with(b"HTTP/1.1 200 OK\r\n"));
+        let mut preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
+        preface.extend(b"\0\0\x03\x01\x05\0\0\0\x01\x82\x86\x84");
+        let reply = talk(&preface, b"never big.\n");
+        assert!(reply.starts_with(b"\0\0\x12\x04\0\0\0\0\0"), "{reply:?}");
     }
     let server = Server::start(&[]);
     let mut stream = TcpStream::connect(("127.0.0.1", server.port().parse().unwrap())).unwrap();
     stream
         .write_all(b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n")
         .unwrap();
-    let mut came = String::new();
-    stream.read_to_string(&mut came).unwrap();
-    assert!(came.starts_with("HTTP/1.1 400"), "{came}");
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    assert!(reply.starts_with("HTTP/1.1 400"), "{reply}");
 }

@@ -1,4 +1,4 @@
-//! Protocols: HTTP/2, TLS, WebSocket, sockets of other kinds.
+//! Protocols: HTTP/2, TLS, WebSocket and Unix sockets.
 
 pub mod http2;
 pub mod http2_served;

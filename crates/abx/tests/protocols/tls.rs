@@ -11,7 +11,7 @@ use crate::support::{Home, Server, response, send, wait_for};
 
 /// Makes a certificate for `server.test` and 127.0.0.1, and its key.
 pub fn certify(home: &Home) {
-    let made = Command::new("openssl")
+    let output = Command::new("openssl")
         .args([
             "req",
             "-x509",
@@ -35,12 +35,12 @@ pub fn certify(home: &Home) {
         .current_dir(home.path())
         .output()
         .expect("openssl is there: run scripts/install-test-servers");
-    let message = String::from_utf8_lossy(&made.stderr);
-    assert!(made.status.success(), "{message}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
 }
 
-/// The usual log of each response: protocol, whether its session was resumed, and which request of
-/// its connection it was.
+/// The usual log of each response: its protocol, whether its session was resumed, and its number on
+/// the connection.
 const USUAL_LOG: &str = "$ssl_protocol $ssl_session_reused $connection_requests";
 
 /// The configuration of an nginx that uses TLS at `PORT`, and logs a line for each response.
@@ -69,19 +69,19 @@ impl Nginx {
         Nginx::logging(home, versions, locations, USUAL_LOG)
     }
 
-    /// One that logs these of its variables.
+    /// Starts one that logs these variables.
     pub fn logging(home: &Home, versions: &str, locations: &str, log: &str) -> Nginx {
         certify(home);
         let text = configuration(home, versions, locations, log);
-        // Another process may be faster at the port.
+        // Another process may take the port first.
         for _ in 0..5 {
             let free = TcpListener::bind("127.0.0.1:0").unwrap();
             let port = free.local_addr().unwrap().port();
             drop(free);
-            let written = home.write("nginx.conf", &text.replace("PORT", &port.to_string()));
+            let file = home.write("nginx.conf", &text.replace("PORT", &port.to_string()));
             let folder = home.path().display().to_string();
             let mut command = Command::new("nginx");
-            command.args(["-e", "stderr", "-p", &folder, "-c", &written]);
+            command.args(["-e", "stderr", "-p", &folder, "-c", &file]);
             let mut child = command.spawn().unwrap();
             let listens = wait_for("nginx", || match child.try_wait().unwrap() {
                 Some(_) => Some(false),
@@ -96,7 +96,7 @@ impl Nginx {
         panic!("nginx finds no port");
     }
 
-    /// Its log, once it has ended and written all of it.
+    /// Ends it and returns its log, which is complete then.
     pub fn log(mut self, home: &Home) -> Vec<String> {
         self.end();
         let log = fs::read_to_string(home.join("log")).unwrap();
@@ -117,16 +117,16 @@ impl Drop for Nginx {
     }
 }
 
-/// Responds to every request.
+/// A location that responds to every request.
 pub const HELLO: &str = "location / { return 200 hello; }";
 
-/// Probes that abx sends before a load, which nginx logs as well.
+/// Requests that abx sends before a load, which nginx logs as well.
 const PROBES: usize = 3;
 
 #[test]
 fn a_run_over_tls_agrees_with_the_servers_log() {
-    // Method: an nginx of both versions; with and without keep-alive, with and without
-    // resumption. It logs each request, its version and whether its session was resumed.
+    // Method: an nginx with both versions of TLS, with and without keep-alive and resumption. It
+    // logs the version of each request and whether its session was resumed.
     for (flags, version, resumed) in [
         (&["--tls-version", "1.3"][..], "TLSv1.3", "."),
         (&["--tls-version", "1.2"], "TLSv1.2", "."),
@@ -152,15 +152,18 @@ fn a_run_over_tls_agrees_with_the_servers_log() {
         let log = nginx.log(&home);
         assert_eq!(log.len(), 200 + PROBES, "{log:?}");
         let last = &log[PROBES + 100..];
-        let as_asked = |line: &&String| line.starts_with(&format!("{version} {resumed} "));
-        assert!(last.iter().all(|line| as_asked(&line)), "{last:?}");
+        let expected = format!("{version} {resumed} ");
+        assert!(
+            last.iter().all(|line| line.starts_with(&expected)),
+            "{last:?}"
+        );
     }
 }
 
 #[test]
 fn an_untrusted_certificate_is_reported_with_a_remedy() {
-    // Method: a certificate without a known authority, without and with permission to accept it;
-    // one for another name; HTTP where TLS was meant, and the other way round.
+    // Method: a certificate without a known authority, with and without --insecure; one for another
+    // name; https:// to a server without TLS, and --insecure without TLS.
     let home = Home::new();
     let nginx = Nginx::start(&home, "TLSv1.3", HELLO);
     let url = format!("https://127.0.0.1:{}/", nginx.port);
@@ -183,7 +186,7 @@ fn an_untrusted_certificate_is_reported_with_a_remedy() {
 
 #[test]
 fn websockets_are_encrypted_too() {
-    // Method: nginx takes TLS off before our own echo server.
+    // Method: nginx terminates TLS in front of our own echo server.
     let home = Home::new();
     let echo = Server::start(&["--websocket"]);
     let to = echo.url.trim_end_matches('/');

@@ -1,5 +1,5 @@
-//! Handshakes that fail, with servers that are not ours: each is reported by its cause, with a
-//! remedy, before anything is measured.
+//! Handshakes that fail, with servers that are not ours. abx reports the cause and a remedy before
+//! it measures anything.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -17,7 +17,7 @@ struct OpenSsl {
 
 impl OpenSsl {
     /// Starts one with the files of `certify` in this folder, unless the words override them. It
-    /// runs elsewhere: a process that runs in a home counts as left behind by abx.
+    /// runs in another folder: a process in a home counts as left behind by abx.
     fn start(home: &Home, words: &str) -> OpenSsl {
         let file = |word: &str| {
             if word.ends_with(".pem") {
@@ -36,10 +36,10 @@ impl OpenSsl {
             .stderr(Stdio::null())
             .spawn()
             .expect("openssl is there: run scripts/install-test-servers");
-        let mut buf_reader = BufReader::new(child.stdout.take().unwrap());
-        let port = port_of(&mut buf_reader);
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let port = port_of(&mut stdout);
         // Its output about each connection must not fill the pipe.
-        thread::spawn(move || io::copy(&mut buf_reader, &mut io::sink()));
+        thread::spawn(move || io::copy(&mut stdout, &mut io::sink()));
         OpenSsl {
             child,
             url: format!("https://127.0.0.1:{port}/"),
@@ -48,10 +48,10 @@ impl OpenSsl {
 }
 
 /// The port that it listens on.
-fn port_of(buf_reader: &mut BufReader<ChildStdout>) -> String {
-    let lines = buf_reader.lines().map(|line| line.expect("it speaks text"));
-    let mut result = lines.filter(|line| line.starts_with("ACCEPT "));
-    let line = result.next().expect("it listens");
+fn port_of(stdout: &mut BufReader<ChildStdout>) -> String {
+    let lines = stdout.lines().map(|line| line.expect("it speaks text"));
+    let mut accepting = lines.filter(|line| line.starts_with("ACCEPT "));
+    let line = accepting.next().expect("it listens");
     line.rsplit(':').next().unwrap_or_default().to_owned()
 }
 
@@ -62,7 +62,7 @@ impl Drop for OpenSsl {
     }
 }
 
-/// Signs a certificate for 127.0.0.1 that has expired, with the one of `certify`.
+/// Signs a certificate for 127.0.0.1 that has expired, with the key of `certify`.
 fn certify_the_past(home: &Home) {
     home.write("index.txt", "");
     home.write(
@@ -75,19 +75,19 @@ fn certify_the_past(home: &Home) {
                   -out old.csr && openssl ca -batch -notext -config ca.conf -cert cert.pem \
                   -keyfile key.pem -in old.csr -startdate 20200101000000Z \
                   -enddate 20200201000000Z -out old.pem";
-    let made = Command::new("sh")
+    let output = Command::new("sh")
         .args(["-c", script])
         .current_dir(home.path())
         .output()
         .unwrap();
-    let message = String::from_utf8_lossy(&made.stderr);
-    assert!(made.status.success(), "{message}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
 }
 
 #[test]
 fn every_failure_of_a_handshake_is_named_with_a_remedy() {
-    // Method: OpenSSL's own server, set so that each handshake fails in one way. The last two are
-    // the same server with the remedy of the message.
+    // Method: OpenSSL's own server, configured so that each handshake fails in one way. The last
+    // two runs follow the remedy of the message.
     let home = Home::new();
     certify(&home);
     certify_the_past(&home);
@@ -130,9 +130,9 @@ fn every_failure_of_a_handshake_is_named_with_a_remedy() {
     );
     refused("-tls1_2 -Verify 1", &[any], CERTIFICATE);
     refused("-tls1_3 -Verify 1", &[any], CERTIFICATE);
-    let shown = [any, "--cert", "cert.pem", "--key", "key.pem"];
-    run("-tls1_2 -Verify 1", &shown, 0, &[]);
-    run("-tls1_3 -Verify 1", &shown, 0, &[]);
+    let with_cert = [any, "--cert", "cert.pem", "--key", "key.pem"];
+    run("-tls1_2 -Verify 1", &with_cert, 0, &[]);
+    run("-tls1_3 -Verify 1", &with_cert, 0, &[]);
 }
 
 const VERSION: &[&str] = &["does not support this version of TLS", "omit --tls-version"];
@@ -141,7 +141,7 @@ const CERTIFICATE: &[&str] = &["wants a client certificate", "--cert FILE --key 
 
 #[test]
 fn an_aborted_handshake_differs_from_a_refused_connection() {
-    // Method: a peer that reads the first bytes and closes; then no server at its port.
+    // Method: a peer that reads the first bytes and closes the connection, and then no server.
     let home = Home::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}/", listener.local_addr().unwrap());

@@ -7,14 +7,14 @@ use serde_json::json;
 use crate::protocols::tls::certify;
 use crate::support::{Home, Server, response, slices};
 
-/// Every process model, with the flags that it needs.
+/// The process models that need no other flags.
 const MODELS: &[&str] = &["event", "thread", "thread-per-request", "hybrid", "null"];
 
 #[test]
 fn every_model_serves_over_tls() {
-    // Method: kept connections and a handshake for each request, each version, against each
-    // model; and several processes of one. Bodies are compared, and each handshake within the
-    // load has its time.
+    // Method: each version against each model, with kept connections and with a handshake per
+    // request; and several processes of one model. Bodies are compared, and each handshake within
+    // the load has its time.
     let home = Home::new();
     let mut servers: Vec<(&str, Server)> = MODELS
         .iter()
@@ -41,27 +41,27 @@ fn every_model_serves_over_tls() {
             let ended = home.run_abx(&[&words[..], flags].concat());
             let record = ended.json();
             ended.expect(0, &[]);
-            let came = &record["outcomes"];
+            let outcomes = &record["outcomes"];
             if *model == "prefork" {
                 // It ends connections while others wait.
-                assert_eq!(came["ok"], 60, "{flags:?}: {came}");
+                assert_eq!(outcomes["ok"], 60, "{flags:?}: {outcomes}");
                 continue;
             }
-            assert_eq!(came, &json!({ "ok": 60 }), "{model} {flags:?}");
+            assert_eq!(outcomes, &json!({ "ok": 60 }), "{model} {flags:?}");
             let histograms = &record["blocks"][0]["loads"][0]["histograms"];
             let histogram = histograms.as_object().unwrap().values().next().unwrap();
             let is_timed = histogram["handshake"].is_array();
             assert_eq!(is_timed, is_fresh, "{model} {flags:?}");
-            let figure = &record["handshake_us"]["p50"];
-            assert_eq!(figure.as_u64().is_some_and(|us| us > 0), is_fresh);
+            let median = &record["handshake_us"]["p50"];
+            assert_eq!(median.as_u64().is_some_and(|us| us > 0), is_fresh);
         }
     }
 }
 
 #[test]
 fn the_configured_certificate_is_sent_to_every_client() {
-    // Method: a certificate that openssl made, to abx, curl and openssl, each of which believes
-    // it and no other; a resumed session by openssl's own account.
+    // Method: a certificate that openssl made, sent to abx, curl and openssl, which trust no other
+    // one. openssl reports a resumed session.
     let home = Home::new();
     certify(&home);
     let path = |name: &str| home.join(name).display().to_string();
@@ -78,27 +78,27 @@ fn the_configured_certificate_is_sent_to_every_client() {
         (ended.status.success(), message)
     };
     for version in ["1.2", "1.3"] {
-        let (is_well, body) = client(&format!(
+        let (is_ok, body) = client(&format!(
             "curl -sS --cacert cert.pem --tlsv{version} --tls-max {version} \
              -w '%{{http_code}} %{{ssl_verify_result}}' https://127.0.0.1:PORT/"
         ));
-        assert!(is_well && body.ends_with("200 0"), "{version}: {body}");
+        assert!(is_ok && body.ends_with("200 0"), "{version}: {body}");
         assert!(body.starts_with("<!doctype html>"), "{version}: {body}");
     }
     let openssl = "openssl s_client -connect 127.0.0.1:PORT -servername server.test \
                    -CAfile cert.pem -verify_return_error -tls1_2";
-    let ask = "printf 'GET / HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n'";
+    let get = "printf 'GET / HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n'";
     for (session, message) in [
         ("-sess_out", "New, TLSv1.2"),
         ("-sess_in", "Reused, TLSv1.2"),
     ] {
-        let (is_well, text) = client(&format!("{ask} | {openssl} -ign_eof {session} session"));
-        assert!(is_well && text.contains(message), "{message}: {text}");
+        let (is_ok, text) = client(&format!("{get} | {openssl} -ign_eof {session} session"));
+        assert!(is_ok && text.contains(message), "{message}: {text}");
         assert!(text.contains("HTTP/1.1 200 OK"), "{text}");
     }
-    // A client without TLS gets no response, and harms no other.
-    let (is_well, _) = client("curl -sS -m 20 http://127.0.0.1:PORT/ 2>/dev/null");
-    assert!(!is_well);
+    // A client without TLS gets no response and does not affect other clients.
+    let (is_ok, _) = client("curl -sS -m 20 http://127.0.0.1:PORT/ 2>/dev/null");
+    assert!(!is_ok);
     home.run_abx(&["run", &server.url, "-n", "20", "--ca", "cert.pem"])
         .expect(0, &[]);
 }
@@ -126,8 +126,8 @@ fn websockets_are_served_over_tls() {
 
 #[test]
 fn files_that_are_read_can_be_encrypted() {
-    // Method: a file of many records, compared by abx with the original and by its SHA-256; sending
-    // it by the kernel is refused.
+    // Method: a file of many TLS records. abx verifies every body, and its hash is that of
+    // `sha256sum`. Sending the file by the kernel is refused.
     let home = Home::new();
     std::fs::create_dir(home.join("www")).unwrap();
     let text: String = (0..100_000).map(|number| format!("{number}\n")).collect();
@@ -151,10 +151,10 @@ fn files_that_are_read_can_be_encrypted() {
     let record = ended.json();
     ended.expect(0, &[]);
     assert_eq!(record["outcomes"], json!({ "ok": 40 }));
-    let sum = Command::new("sha256sum").arg(&file).output().unwrap();
-    let sum = String::from_utf8(sum.stdout).unwrap();
-    let message = response(&record)["sha256"].as_str().unwrap();
-    assert!(sum.starts_with(message), "{message} of {sum}");
+    let output = Command::new("sha256sum").arg(&file).output().unwrap();
+    let expected = String::from_utf8(output.stdout).unwrap();
+    let hash = response(&record)["sha256"].as_str().unwrap();
+    assert!(expected.starts_with(hash), "{hash}, not {expected}");
     for way in ["sendfile", "uring"] {
         home.run_abx(&[
             "serve",
@@ -203,8 +203,8 @@ fn unusable_certificates_are_refused_at_the_start() {
 
 #[test]
 fn a_load_over_tls_has_a_ceiling_over_tls() {
-    // Method: two of our own over TLS, with a handshake for each request: the server that does
-    // nothing is loaded in the same way. With one of them in plain HTTP nothing stands for both.
+    // Method: two of our own servers over TLS, with a handshake per request. The null server is
+    // loaded in the same way. If one subject uses plain HTTP, no ceiling holds for both.
     let home = Home::new();
     let subject = |name: &str, more: &str, tls: &str| {
         format!(
@@ -216,12 +216,12 @@ fn a_load_over_tls_has_a_ceiling_over_tls() {
                 requests = [{ path = \"/\" }]\ntls = { insecure = true }\n";
     let encrypted = r#", "--tls-self-signed""#;
     let compared = |other: &str, tls: &str| {
-        let both = [
+        let study = [
             subject("event", encrypted, "tls = \"localhost\""),
             subject("other", other, tls),
             load.to_owned(),
         ];
-        let file = home.write("study.toml", &both.concat());
+        let file = home.write("study.toml", &study.concat());
         let ended = home.run_abx(&[
             "compare", &file, "--blocks", "2", "--rounds", "5", "--slice", "60ms", "--pilot",
             "brief", "--json", "-",
@@ -234,7 +234,7 @@ fn a_load_over_tls_has_a_ceiling_over_tls() {
         r#", "--tls-self-signed", "--model", "hybrid""#,
         "tls = \"localhost\"",
     );
-    // The number of its responses on a busy machine does not matter.
+    // The number of its responses does not matter: the machine may be busy.
     assert!(!slices(&record, "(ceiling)").is_empty());
     let mixed = compared("", "");
     assert!(slices(&mixed, "(ceiling)").is_empty());

@@ -1,4 +1,4 @@
-//! Unix sockets: servers that listen on one are loaded, compared and accounted for.
+//! Unix sockets: abx loads and compares servers that listen on one, and reads their CPU time.
 
 use std::fs;
 use std::path::Path;
@@ -41,26 +41,26 @@ impl Drop for Nginx {
     }
 }
 
-/// The name of the process whose CPU time was read as the server's.
+/// The name of the process whose CPU time counts as the server's.
 fn accounted(record: &Value) -> &Value {
     let subjects = &record["blocks"][0]["subjects"];
     let first = subjects
         .as_object()
-        .and_then(|everything| everything.values().next());
+        .and_then(|subjects| subjects.values().next());
     &first.unwrap_or(&subjects[0])["listener"]["name"]
 }
 
 #[test]
 fn a_run_on_a_unix_socket_agrees_with_the_log_of_nginx() {
-    // Method: both ways to give its place. nginx logs the requests, including those before the
-    // load, and the host that they name.
+    // Method: both ways to name a socket. nginx logs the requests with their host, including those
+    // before the load.
     let home = Home::new();
     let socket = home.join("x.sock");
     let nginx = Nginx::start(&home, &socket);
     let socket = socket.display().to_string();
-    let there = format!("http://unix:{socket}:/a?b");
+    let url = format!("http://unix:{socket}:/a?b");
     for (words, host) in [
-        (&[there.as_str()][..], "localhost"),
+        (&[url.as_str()][..], "localhost"),
         (
             &["--unix-socket", &socket, "http://nowhere.invalid/a?b"],
             "nowhere.invalid",
@@ -68,8 +68,8 @@ fn a_run_on_a_unix_socket_agrees_with_the_log_of_nginx() {
     ] {
         fs::write(home.join("log"), "").unwrap();
         let fixed = ["-c", "4", "-n", "200", "--quiet", "--json", "-"];
-        let ran = home.run_abx(&[&["run"][..], words, &fixed].concat());
-        let record = ran.expect(0, &[]).json();
+        let ended = home.run_abx(&[&["run"][..], words, &fixed].concat());
+        let record = ended.expect(0, &[]).json();
         assert_eq!(record["ok"], 200, "{words:?}");
         let subject = &record["subjects"][0];
         assert_eq!(subject["connected_to"], format!("unix:{socket}"));
@@ -78,20 +78,20 @@ fn a_run_on_a_unix_socket_agrees_with_the_log_of_nginx() {
             let log = fs::read_to_string(home.join("log")).unwrap();
             (log.lines().count() >= 203).then_some(log)
         });
-        let wanted = format!("{host} 200 /a?b");
-        let matching = logged.lines().filter(|line| *line == wanted);
+        let expected = format!("{host} 200 /a?b");
+        let matching = logged.lines().filter(|line| *line == expected);
         assert_eq!(matching.count(), 203, "{words:?}");
         assert_eq!(logged.lines().count(), 203, "{words:?}");
     }
     drop(nginx);
-    home.run_abx(&["run", &there, "-n", "1"])
+    home.run_abx(&["run", &url, "-n", "1"])
         .expect(2, &["did not respond"]);
 }
 
 #[test]
 fn our_server_listens_on_a_unix_socket_in_every_model() {
-    // Method: curl and abx request from each model a page longer than a socket's buffer; each
-    // server is killed, and the next one takes over the file that it has left.
+    // Method: curl and abx request a page longer than a socket's buffer from each model. Each
+    // server is killed, and the next one takes over the file that it leaves.
     let home = Home::new();
     let socket = home.join("x.sock");
     let path = socket.display().to_string();
@@ -113,16 +113,16 @@ fn our_server_listens_on_a_unix_socket_in_every_model() {
         let output = curl.args([&path, "http://localhost/"]).output().unwrap();
         let message = String::from_utf8(output.stdout).unwrap();
         assert_eq!(message, format!("200 {bytes}"), "{words:?}");
-        let ran = home.run_abx(&["run", &server.url, "-c", "3", "-n", "60", "--json", "-"]);
-        let record = ran.expect(0, &["unix:"]).json();
+        let ended = home.run_abx(&["run", &server.url, "-c", "3", "-n", "60", "--json", "-"]);
+        let record = ended.expect(0, &["unix:"]).json();
         assert_eq!(record["ok"], 60, "{words:?}");
         assert!(accounted(&record).is_string(), "{words:?}");
         if words.contains(&"--workers") {
-            // Killed alone, its workers end a moment later, and hold the socket until then.
+            // After SIGKILL its workers would hold the socket for a moment.
             send(server.id(), Signal::Term);
             wait_for("the end of the supervisor", || {
-                let asked = std::os::unix::net::UnixStream::connect(&socket);
-                asked.is_err().then_some(())
+                let connection = std::os::unix::net::UnixStream::connect(&socket);
+                connection.is_err().then_some(())
             });
         }
     }
@@ -145,25 +145,25 @@ fn servers_on_unix_sockets_are_compared() {
              [[load]]\nname = \"l\"\nconnections = 2\nrequests = [{{ path = \"/x\" }}]\n"
         ),
     );
-    let (text, other) = (format!("a={a}"), format!("b={b}"));
+    let (first, second) = (format!("a={a}"), format!("b={b}"));
     let fixed = [
         "--pilot", "brief", "--slice", "5ms", "--blocks", "2", "--rounds", "3",
     ];
-    for words in [&[text.as_str(), &other, "-c", "2"][..], &["s.toml"]] {
+    for words in [&[first.as_str(), &second, "-c", "2"][..], &["s.toml"]] {
         let words = [&["compare"][..], words, &fixed, &["--quiet", "--json", "-"]].concat();
         let ended = home.run_abx(&words);
         let record = ended.json();
         ended.expect_measured(&record);
         for subject in record["subjects"].as_array().unwrap() {
-            let there = subject["connected_to"].as_str().unwrap();
-            assert!(there.starts_with("unix:/"), "{there}");
+            let address = subject["connected_to"].as_str().unwrap();
+            assert!(address.starts_with("unix:/"), "{address}");
         }
     }
 }
 
 #[test]
 fn an_invalid_unix_socket_is_refused_with_a_remedy() {
-    // Method: one wrong word each; nothing is looked up and nothing started.
+    // Method: one wrong word each. Nothing is looked up or started.
     let home = Home::new();
     for (words, part) in [
         (&["run", "http://unix:x.sock:/"][..], "not an absolute path"),

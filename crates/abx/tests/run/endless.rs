@@ -1,5 +1,5 @@
-//! Servers whose responses continue in small pieces without end: timeouts, spans, budgets and the
-//! first Ctrl-C hold for every command.
+//! Servers whose responses continue in small pieces without end. Every command still keeps its
+//! timeouts and budgets, and ends at the first Ctrl-C.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::support::{Ended, Home, outcomes};
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/endless_peer.py");
 const SCENARIO: &str = "[[step]]\npath = \"/form\"\n";
 
-/// A peer that takes requests over HTTP/1.1, HTTP/2 or WebSocket, by its kind.
+/// A peer that serves HTTP/1.1, HTTP/2 or WebSocket, depending on its kind.
 fn peer(kind: &str, more: &[&str]) -> Foreign {
     Foreign::start(|port| {
         let mut command = Command::new("python3");
@@ -23,7 +23,7 @@ fn peer(kind: &str, more: &[&str]) -> Foreign {
     })
 }
 
-/// The outcomes of a run of one second with a timeout of one second, which ends by itself.
+/// The outcomes of a run of one second with a timeout of one second, which must end by itself.
 fn outcomes_of(url: &str, words: &str) -> Value {
     let home = Home::new();
     let usual = "-d 1s -c 2 --timeout 1s --json - -q";
@@ -35,7 +35,7 @@ fn outcomes_of(url: &str, words: &str) -> Value {
 
 #[test]
 fn a_run_ends_by_its_timeout_despite_endless_responses() {
-    // Method: each kind of piece after 20 correct responses; also for sessions of a few calls.
+    // Method: each kind of piece after 20 correct responses, and sessions of a few calls.
     for (kind, outcome, words) in [
         ("chunks", "timeout", ""),
         ("chunks", "timeout", "--calls 30"),
@@ -65,7 +65,7 @@ fn a_run_ends_by_its_timeout_despite_endless_responses() {
 
 #[test]
 fn a_run_over_tls_ends_by_its_timeout_too() {
-    // Method: the same inside of TLS, in HTTP/1.1 and HTTP/2.
+    // Method: the same over TLS, in HTTP/1.1 and HTTP/2.
     let home = Home::new();
     certify(&home);
     let files = ["cert.pem", "key.pem"].map(|name| home.join(name).display().to_string());
@@ -118,7 +118,7 @@ fn a_comparison_names_an_endless_sender_and_keeps_its_budget() {
 
 #[test]
 fn a_scenario_fails_the_step_whose_response_does_not_end() {
-    // Method: chunks time out, and more than 32 interim heads are no HTTP.
+    // Method: chunks time out, and more than 32 interim responses violate HTTP.
     for (kind, failure) in [("chunks", "timeout"), ("interim", "malformed")] {
         let home = Home::new();
         let server = peer(kind, &[]);
@@ -145,10 +145,10 @@ fn a_scenario_fails_the_step_whose_response_does_not_end() {
     }
 }
 
-/// The output of a command that is stopped by one SIGINT once a response continues without end.
+/// The output of a command that one SIGINT stops once a response continues without end.
 fn stopped(kind: &str, words: &dyn Fn(&Home, &str) -> Vec<String>) -> Ended {
     let home = Home::new();
-    // Its own folder: files of a peer in a home would count as left behind.
+    // A separate folder: a peer that runs in the home would count as left behind.
     let marks = tempfile::tempdir().unwrap();
     let mark: PathBuf = marks.path().join("mark");
     let server = peer(kind, &["--mark", mark.to_str().unwrap()]);
@@ -162,7 +162,7 @@ fn stopped(kind: &str, words: &dyn Fn(&Home, &str) -> Vec<String>) -> Ended {
 
 #[test]
 fn the_first_ctrl_c_ends_every_command() {
-    // Method: one SIGINT while responses continue without end, with an hour for each.
+    // Method: one SIGINT while responses continue without end, with a timeout of an hour.
     let split = |line: String| {
         line.split_whitespace()
             .map(str::to_owned)

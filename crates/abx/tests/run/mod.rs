@@ -1,4 +1,4 @@
-//! Loads of one server, and their requests.
+//! Loads, their requests and their outcomes.
 
 pub mod endless;
 pub mod odd_inputs;

@@ -1,5 +1,5 @@
-//! Inputs that are odd and still mean one thing: paths, addresses and files as other tools take
-//! them, and messages about a server's responses.
+//! Inputs that are odd but unambiguous: paths, addresses and files as other tools accept them, and
+//! messages about a server's responses.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use crate::support::{Home, Server, findings, read_json};
 
-/// A server that keeps each request, and gives each the same response on a connection of its own.
-/// Its threads end with the test program.
+/// A server that keeps each request, and always sends the same response, once per connection. Its
+/// threads end with the test program.
 struct Logger {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
@@ -26,17 +26,17 @@ impl Logger {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let (kept, response) = (Arc::clone(&requests), response.to_owned());
+        let (sink, response) = (Arc::clone(&requests), response.to_owned());
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (kept, response) = (Arc::clone(&kept), response.clone());
-                thread::spawn(move || respond(stream, &kept, &response));
+                let (sink, response) = (Arc::clone(&sink), response.clone());
+                thread::spawn(move || respond(stream, &sink, &response));
             }
         });
         Logger { address, requests }
     }
 
-    /// Forgets its requests, runs this, and returns the requests that came.
+    /// Runs this and returns the requests that arrived meanwhile.
     fn during(&self, work: impl FnOnce()) -> Vec<String> {
         self.requests.lock().unwrap().clear();
         work();
@@ -44,7 +44,7 @@ impl Logger {
     }
 }
 
-fn respond(mut stream: TcpStream, kept: &Mutex<Vec<String>>, response: &str) {
+fn respond(mut stream: TcpStream, sink: &Mutex<Vec<String>>, response: &str) {
     stream
         .set_read_timeout(Some(Duration::from_secs(60)))
         .unwrap();
@@ -65,13 +65,13 @@ fn respond(mut stream: TcpStream, kept: &Mutex<Vec<String>>, response: &str) {
         }
     }
     let request = String::from_utf8_lossy(&bytes).into_owned();
-    kept.lock().unwrap().push(request);
+    sink.lock().unwrap().push(request);
     let _ = stream.write_all(response.as_bytes());
 }
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
 
-fn line(requests: &[String]) -> &str {
+fn request_line(requests: &[String]) -> &str {
     requests[0].split("\r\n").next().unwrap()
 }
 
@@ -82,7 +82,7 @@ fn run(program: &str, words: &[&str]) {
 
 #[test]
 fn odd_paths_are_sent_as_by_the_original_tools() {
-    // Method: the request lines of ab and httperf, which must be those of abx byte for byte.
+    // Method: the request lines of abx must equal those of ab and httperf byte for byte.
     let home = Home::new();
     let logger = Logger::start(OK);
     let port = logger.address.port().to_string();
@@ -99,7 +99,7 @@ fn odd_paths_are_sent_as_by_the_original_tools() {
         let ours = logger.during(|| {
             home.run_abx(&[&["ab"][..], &ab].concat()).expect(0, &[]);
         });
-        assert_eq!(line(&ours), line(&original), "ab {path}");
+        assert_eq!(request_line(&ours), request_line(&original), "ab {path}");
         let httperf = ["--server", "127.0.0.1", "--port", &port, "--uri", path];
         let texts = ["--num-conns", "1"];
         let original =
@@ -114,8 +114,8 @@ fn odd_paths_are_sent_as_by_the_original_tools() {
 
 #[test]
 fn a_run_encodes_paths_as_curl_does() {
-    // Method: the request lines of curl for a URL beyond ASCII; by --path and by a list with a
-    // byte-order mark; and URLs that curl refuses too.
+    // Method: the request line of curl for a URL beyond ASCII, compared with that of a URL, --path,
+    // and lists with a byte-order mark; then a URL that curl refuses too.
     let home = Home::new();
     let logger = Logger::start(OK);
     let server = format!("http://{}", logger.address);
@@ -134,7 +134,7 @@ fn a_run_encodes_paths_as_curl_does() {
             let words = [&["run"], words, &fixed].concat();
             home.run_abx(&words).expect(0, &[]);
         });
-        assert_eq!(line(&ours), line(&original), "{words:?}");
+        assert_eq!(request_line(&ours), request_line(&original), "{words:?}");
     }
     home.run_abx(&["run", &format!("{server}/a b")])
         .expect(2, &["%20"]);
@@ -142,8 +142,8 @@ fn a_run_encodes_paths_as_curl_does() {
 
 #[test]
 fn ipv6_addresses_have_brackets_everywhere() {
-    // Method: the host that arrives at a server on ::1, from each command, with a zone and
-    // without; and addresses without brackets where a port follows them.
+    // Method: the host that each command sends to a server on ::1, with and without a zone; then
+    // addresses with a port and without brackets.
     let home = Home::new();
     let logger = Logger::start_at("[::1]:0", OK);
     let port = logger.address.port().to_string();
@@ -152,11 +152,11 @@ fn ipv6_addresses_have_brackets_everywhere() {
     for url in [&plain, &zone] {
         for command in ["run", "ab"] {
             let words = [&[command][..], &texts, &[url]].concat();
-            let came = logger.during(|| {
+            let received = logger.during(|| {
                 home.run_abx(&words).expect(0, &[]);
             });
             let host = format!("\r\nHost: [::1]:{port}\r\n");
-            assert!(came[0].contains(&host), "{words:?}: {came:?}");
+            assert!(received[0].contains(&host), "{words:?}: {received:?}");
         }
     }
     for server in ["::1", "[::1]", "[::1%25lo]"] {
@@ -169,29 +169,29 @@ fn ipv6_addresses_have_brackets_everywhere() {
             "--num-conns",
             "1",
         ];
-        let came = logger.during(|| {
+        let received = logger.during(|| {
             home.run_abx(&words).expect(0, &[]);
         });
         assert!(
-            came[0].contains("\r\nHost: [::1]\r\n"),
-            "{server}: {came:?}"
+            received[0].contains("\r\nHost: [::1]\r\n"),
+            "{server}: {received:?}"
         );
     }
     let bare = format!("::1:{port}");
-    let right = format!("`[::1]:{port}`");
+    let expected = format!("`[::1]:{port}`");
     for words in [
         &["run", &bare][..],
         &["run", &format!("http://{bare}/")],
         &["compare", &bare, &plain],
     ] {
-        home.run_abx(words).expect(2, &["brackets", &right]);
+        home.run_abx(words).expect(2, &["brackets", &expected]);
     }
 }
 
 #[test]
 fn a_file_is_sent_byte_for_byte_unless_it_is_a_template() {
-    // Method: a file with placeholders and one that is no text, as the server got them; with
-    // --template, with --count, in a form and in a command of curl.
+    // Method: a file with placeholders, as the server receives it, with and without --template and
+    // --count, in a form and in a curl command.
     let home = Home::new();
     let logger = Logger::start(OK);
     let url = format!("http://{}/", logger.address);
@@ -199,11 +199,11 @@ fn a_file_is_sent_byte_for_byte_unless_it_is_a_template() {
     home.write("b", text);
     let fixed = ["-n", "1", "-c", "1", "-q"];
     let bodies = |words: &[&str]| {
-        let came = logger.during(|| {
+        let received = logger.during(|| {
             home.run_abx(&[&["run"], &fixed[..], words].concat())
                 .expect(0, &[]);
         });
-        let bodies = came
+        let bodies = received
             .iter()
             .map(|text| text.split_once("\r\n\r\n").unwrap().1.to_owned());
         bodies.collect::<Vec<String>>()
@@ -213,8 +213,8 @@ fn a_file_is_sent_byte_for_byte_unless_it_is_a_template() {
         &[&url, "-b", "@b", "--path", "/{n}", "--count", "2"],
         &["curl", &url, "--data-binary", "@b"],
     ] {
-        let came = bodies(words);
-        assert!(came.iter().all(|body| body == text), "{words:?}: {came:?}");
+        let sent = bodies(words);
+        assert!(sent.iter().all(|body| body == text), "{words:?}: {sent:?}");
     }
     let form = bodies(&[&url, "-F", "user={seq}", "-F", "f=@b"]);
     assert!(form.iter().all(|body| body.contains(text)), "{form:?}");
@@ -226,8 +226,8 @@ fn a_file_is_sent_byte_for_byte_unless_it_is_a_template() {
 
 #[test]
 fn a_refused_response_is_explained() {
-    // Method: servers that give a reason in the body, that want another protocol, and that have
-    // a status that is none; then two bodies that differ in one byte.
+    // Method: servers that give a reason in the body, that require another protocol, and that have
+    // an invalid status; then two bodies that differ in one byte.
     let home = Home::new();
     let refusing = |status: &str, body: &str| {
         let length = body.len();
@@ -266,8 +266,8 @@ fn a_refused_response_is_explained() {
         );
         assert!(!ended.stderr.contains('\u{1b}'), "{ended:?}");
     }
-    let [this_logger, other] = ["price: 10", "price: 12"].map(|body| refusing("200 OK", body));
-    let urls = [this_logger, other].map(|logger| format!("http://{}/", logger.address));
+    let loggers = ["price: 10", "price: 12"].map(|body| refusing("200 OK", body));
+    let urls = loggers.map(|logger| format!("http://{}/", logger.address));
     home.run_abx(&["compare", &urls[0], &urls[1]]).expect(
         2,
         &["byte 9: `price: 10` and `price: 12`", "--expect-body any"],
@@ -276,7 +276,7 @@ fn a_refused_response_is_explained() {
 
 #[test]
 fn a_server_that_ends_during_a_run_is_named_as_the_cause() {
-    // Method: a server that is killed once it has load; the message is then about it.
+    // Method: a server that is killed under load. The message must be about the server.
     let home = Home::new();
     let server = Server::start(&[]);
     let url = server.url.clone();
@@ -301,8 +301,8 @@ fn a_server_that_ends_during_a_run_is_named_as_the_cause() {
 
 #[test]
 fn missing_records_are_explained() {
-    // Method: last without any record, an id that is none, two runs in one report, and last~1
-    // of one record.
+    // Method: last without any record, an invalid id, two runs in one report, and last~1 with only
+    // one record.
     let home = Home::new();
     home.run_abx(&["report", "last"])
         .expect(2, &["no records yet", "abx run"]);
@@ -321,8 +321,8 @@ fn missing_records_are_explained() {
 
 #[test]
 fn certificates_and_the_two_meanings_of_k_are_explained() {
-    // Method: a certificate that nothing trusts, with ab's -k, which curl has for --insecure; and
-    // a scenario in HTTP/2.
+    // Method: an untrusted certificate with ab's -k, which means --insecure in curl; and a scenario
+    // in HTTP/2.
     let home = Home::new();
     let server = Server::start(&["--tls-self-signed"]);
     let run = |more: &[&str]| home.run_abx(&[&["run", &server.url, "-n", "1"], more].concat());
@@ -339,7 +339,7 @@ fn certificates_and_the_two_meanings_of_k_are_explained() {
 
 #[test]
 fn flags_of_other_tools_are_accepted_or_explained() {
-    // Method: flags and words as other tools take them, each with its message.
+    // Method: flags and words of other tools, some accepted and some with a message.
     let home = Home::new();
     let server = Server::start(&[]);
     let url = server.url.as_str();
@@ -388,18 +388,18 @@ fn flags_of_other_tools_are_accepted_or_explained() {
 
 #[test]
 fn a_header_that_closes_connections_leads_to_the_flag() {
-    // Method: `Connection: close` by a flag, in a command of curl and for two servers; the same
-    // load without the header and with the flag.
+    // Method: `Connection: close` by a flag, in a curl command and for two servers; then the load
+    // with `--no-keepalive` in place of the header.
     let home = Home::new();
     let server = Server::start(&[]);
     let url = server.url.as_str();
     let header = ["-H", "Connection: close"];
     let run = ["run", url, "-n", "20", "-c", "2"];
-    let [text, other] = ["a", "b"].map(|name| format!("{name}={url}"));
+    let [a, b] = ["a", "b"].map(|name| format!("{name}={url}"));
     for words in [
         [&run[..], &header].concat(),
         vec!["run", "-n", "20", "curl", url, "-H", "connection: Close"],
-        [&["compare", &text, &other, "--blocks", "1"][..], &header].concat(),
+        [&["compare", &a, &b, "--blocks", "1"][..], &header].concat(),
     ] {
         let ended = home.run_abx(&words);
         assert_eq!(ended.status.code(), Some(2), "{words:?}: {ended:#?}");
@@ -411,8 +411,8 @@ fn a_header_that_closes_connections_leads_to_the_flag() {
 
 #[test]
 fn no_run_reports_more_than_it_offered() {
-    // Method: few requests at a low rate, and a time that is no multiple of the interval between
-    // two of them; the record has the figures of the report.
+    // Method: few requests at a low rate, and a duration that is no multiple of the interval
+    // between requests.
     let home = Home::new();
     let server = Server::start(&[]);
     for (words, offered) in [

@@ -1,25 +1,25 @@
-//! Connections that are opened before a load: more than one address has ports for, more
-//! than the machine has, and more than a server takes.
+//! Connections that are opened before a load: more than one address has ports for, more than the
+//! machine has, and more than a server accepts.
 
 use serde_json::Value;
 
 use crate::support::{ABX, Ended, Home, findings};
 
-/// A network of its own in which each local address has 700 ports.
+/// Settings of a network namespace in which each local address has 700 ports.
 const FEW_PORTS: &str =
     "ip link set lo up\necho 32768 33467 >/proc/sys/net/ipv4/ip_local_port_range";
 
 const NONE: [Value; 0] = [];
 
-/// Holds connections to a server that `before` a shell starts, in a namespace with the settings of
-/// `apart`.
+/// Holds connections to two servers, in a namespace with the settings of `apart`. A shell runs
+/// `before` and then becomes the server.
 fn hold(apart: &str, before: &str, words: &str) -> Ended {
     let home = Home::new();
     let server =
         |name: &str| format!("{name}=sh -c '{before}exec {ABX} serve --websocket --port {{port}}'");
     let subjects = [server("one"), server("two")];
     let load = "--shape connections --path /echo --hold 20ms --blocks 1 --pilot brief";
-    let mut texts = vec![
+    let mut arguments = vec![
         "compare",
         &subjects[0],
         &subjects[1],
@@ -27,8 +27,8 @@ fn hold(apart: &str, before: &str, words: &str) -> Ended {
         "--json",
         "-",
     ];
-    texts.extend(load.split(' ').chain(words.split(' ')));
-    home.run(&mut home.abx_apart("n", apart, &texts))
+    arguments.extend(load.split(' ').chain(words.split(' ')));
+    home.run(&mut home.abx_apart("n", apart, &arguments))
 }
 
 /// One column of the results of held connections: a value for each subject.
@@ -39,7 +39,7 @@ fn held<'a>(record: &'a Value, column: &str) -> &'a Value {
 
 #[test]
 fn more_connections_than_an_address_has_ports_come_from_several() {
-    // Method: 2,000 connections where each address has 700 ports; all of them stand.
+    // Method: 2,000 connections although each address has 700 ports. All of them stay open.
     let ended = hold(FEW_PORTS, "", "-c 2000 --open-rate 100000");
     let record = ended.json();
     assert_eq!(record["loads"][0]["settings"]["open_rate"], 100_000);
@@ -56,7 +56,7 @@ fn more_connections_than_an_address_has_ports_come_from_several() {
 
 #[test]
 fn a_lack_of_ports_is_reported_and_not_blamed_on_the_server() {
-    // Method: the same from one address only, by a flag.
+    // Method: the same from one address only, set by a flag.
     let ended = hold(FEW_PORTS, "", "-c 2000 --local-address 127.0.0.1");
     assert_eq!(ended.status.code(), Some(3), "{ended:#?}");
     let record = ended.json();
@@ -77,7 +77,7 @@ fn a_lack_of_ports_is_reported_and_not_blamed_on_the_server() {
 
 #[test]
 fn a_server_that_accepts_no_more_connections_is_blamed() {
-    // Method: servers with 100 descriptors and 600 connections. A few less than 100 are
+    // Method: 600 connections to servers with 100 descriptors. Slightly fewer than 100 are
     // accepted, 128 get no response, and the others are not tried.
     let ended = hold(
         "ip link set lo up",
@@ -95,15 +95,15 @@ fn a_server_that_accepts_no_more_connections_is_blamed() {
 
 #[test]
 fn a_server_that_accepts_late_is_loaded_after_accepting() {
-    // Method: a server that accepts one connection per 1,024 requests, and so would
-    // let some of 1,500 wait for longer than the timeout if others loaded it meanwhile.
+    // Method: a server that accepts one connection per 1,024 requests. Some of 1,500 connections
+    // would wait for longer than the timeout if others loaded it meanwhile.
     let home = Home::new();
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/late_accept.py");
-    let [text, other] = ["one", "other"].map(|name| format!("{name}=python3 {server} {{port}}"));
+    let [one, other] = ["one", "other"].map(|name| format!("{name}=python3 {server} {{port}}"));
     let words = "-c 1500 --timeout 3s --blocks 1 --pilot brief --slice 100ms --no-ceiling";
-    let mut texts = vec!["compare", &text, &other, "--quiet", "--json", "-"];
-    texts.extend(words.split(' '));
-    let record = home.run_abx(&texts).json();
+    let mut arguments = vec!["compare", &one, &other, "--quiet", "--json", "-"];
+    arguments.extend(words.split(' '));
+    let record = home.run_abx(&arguments).json();
     for id in ["stopped_answering", "failed_requests"] {
         assert_eq!(findings(&record, id), NONE, "{id}");
     }

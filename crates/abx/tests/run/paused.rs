@@ -1,4 +1,4 @@
-//! abx stopped by a signal while it measures.
+//! abx is stopped by a signal while it measures.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ fn a_pause_of_abx_is_found_and_not_charged_to_the_server() {
         Some(&json!("paused"))
     );
     assert!(load["slices"]["paused_ns"][0].as_u64() >= Some(1_000_000_000));
-    for of_the_server in ["uneven_service", "warm_up_counted", "stopped_answering"] {
-        assert_eq!(findings(&record, of_the_server).len(), 0, "{record:#}");
+    for server_finding in ["uneven_service", "warm_up_counted", "stopped_answering"] {
+        assert_eq!(findings(&record, server_finding).len(), 0, "{record:#}");
     }
 }

@@ -1,5 +1,5 @@
-//! Access logs that are replayed: the requests that a server receives, their order, and their
-//! description in the record. Times are checked in plans alone.
+//! Replayed access logs: the requests that a server receives, their order, and their description in
+//! the record. Times are checked only in plans.
 
 use serde_json::{Value, json};
 
@@ -14,8 +14,8 @@ fn line(second: u32, request: &str, status: u16) -> String {
     )
 }
 
-/// Fourteen requests within 3 s, one of them twice and some out of order, and two lines that are
-/// left out. After the last request there is a second for those that are late.
+/// Fourteen requests, one of them twice and some out of order, and two lines that are left out. The
+/// replay takes 3 s, of which the last second is for late requests.
 fn log() -> String {
     let at = |second, path: &str| line(second, &format!("GET {path}"), 200);
     let first: String = (0..10)
@@ -55,23 +55,20 @@ fn count(record: &Value, path: &str) -> u64 {
 
 #[test]
 fn each_line_is_sent_once_in_order_of_time() {
-    // Method: one connection, so that requests arrive in the order in which they were sent;
-    // those before the load are three questions for each different request.
+    // Method: one connection, so that requests arrive in the order in which they were sent. Before
+    // the load, abx sends each different request three times.
     let home = Home::new();
     home.write("access.log", &log());
     let server = Listener::start();
     let ended = run(&home, &server, &["-c", "1", "-H", "X-User: me"]);
     let record = ended.expect(0, &[]).json();
-    let asked = server.take();
-    assert!(
-        asked
-            .iter()
-            .all(|weighted_request| weighted_request.method == "GET"
-                && weighted_request.user == "me")
-    );
-    let paths: Vec<&str> = asked
+    let received = server.take();
+    for request in &received {
+        assert_eq!((&*request.method, &*request.user), ("GET", "me"));
+    }
+    let paths: Vec<&str> = received
         .iter()
-        .map(|weighted_request| weighted_request.path.as_str())
+        .map(|request| request.path.as_str())
         .collect();
     assert_eq!(paths[3 * 13..], in_order());
     assert_eq!(count(&record, "/offered/planned"), 14);
@@ -116,18 +113,16 @@ fn a_log_is_replayed_faster_and_in_part() {
             "{words:?}"
         );
         assert_eq!(count(&record, "/offered/planned"), planned, "{words:?}");
-        let has_posted = server
-            .take()
-            .iter()
-            .any(|weighted_request| weighted_request.method == "POST");
+        let received = server.take();
+        let has_posted = received.iter().any(|request| request.method == "POST");
         assert_eq!(has_posted, words.contains(&"all"), "{words:?}");
     }
 }
 
 #[test]
 fn the_responses_of_the_log_are_expected() {
-    // Method: a path that was missing then and is now, one that has gone missing since, and
-    // others; then one status for all of them.
+    // Method: a path that was missing and still is, one that has gone missing since, and one that
+    // exists; then one expected status for all of them.
     let home = Home::new();
     let text: String = [
         line(5, "GET /missing/always", 404).repeat(3),
@@ -172,12 +167,12 @@ fn the_responses_of_the_log_are_expected() {
 
 #[test]
 fn subjects_replay_the_same_part_of_a_log() {
-    // Method: two servers, and a trial of 2 s of which a tenth is not counted: eight requests
-    // of the first second and two of the second one, for each of them.
+    // Method: two servers, each with a trial of 2 s, of which a tenth is not counted. Eight
+    // requests of the first second and two of the second one count.
     let home = Home::new();
     home.write("access.log", &log());
-    let (listener, other) = (Listener::start(), Listener::start());
-    let subjects = [format!("a={}", listener.url), format!("b={}", other.url)];
+    let (a, b) = (Listener::start(), Listener::start());
+    let subjects = [format!("a={}", a.url), format!("b={}", b.url)];
     let words = "--replay access.log --slice 2s --blocks 1 --pilot brief -c 2 --json -";
     let words: Vec<&str> = words.split(' ').collect();
     let ended = home.run_abx(&[&["compare", &subjects[0], &subjects[1]], &words[..]].concat());
@@ -200,7 +195,7 @@ fn subjects_replay_the_same_part_of_a_log() {
 
 #[test]
 fn invalid_logs_are_reported_before_anything_is_sent() {
-    // Method: each mistake alone; the server receives no request.
+    // Method: each error alone. The server receives no request.
     let home = Home::new();
     home.write("access.log", &log());
     home.write("paths", "/a\n/b\n");

@@ -1,5 +1,5 @@
-//! Requests: bodies, numbers and lists of paths arrive at a server as they were written, the record
-//! has them, and impossible ones are refused.
+//! Requests: bodies, numbers and lists of paths arrive at a server as they were written and are in
+//! the record, and impossible ones are refused.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Home, only_slice};
 
-/// A request as it came: its method, its path, one of its headers, and its body.
+/// A request as it arrived. `user` is its header `X-User`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReceivedRequest {
     pub method: String,
@@ -20,45 +20,45 @@ pub struct ReceivedRequest {
     pub body: String,
 }
 
-/// A server that responds to each path with the path, by status 201 below `/made` and 404 below
-/// `/missing`, and keeps the requests.
+/// A server that responds to each path with the path, and keeps the requests. Its status is 201
+/// below `/made` and 404 below `/missing`.
 pub struct Listener {
     pub url: String,
-    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
+    requests: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 impl Listener {
     pub fn start() -> Listener {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", socket.local_addr().unwrap());
-        let asked = Arc::<Mutex<Vec<ReceivedRequest>>>::default();
-        let kept = Arc::clone(&asked);
+        let requests = Arc::<Mutex<Vec<ReceivedRequest>>>::default();
+        let sink = Arc::clone(&requests);
         std::thread::spawn(move || {
             for stream in socket.incoming().flatten() {
-                let kept = Arc::clone(&kept);
-                std::thread::spawn(move || serve(&stream, &kept));
+                let sink = Arc::clone(&sink);
+                std::thread::spawn(move || serve(&stream, &sink));
             }
         });
-        Listener { url, asked }
+        Listener { url, requests }
     }
 
     /// The requests since the last call.
     pub fn take(&self) -> Vec<ReceivedRequest> {
-        std::mem::take(&mut *self.asked.lock().unwrap())
+        std::mem::take(&mut *self.requests.lock().unwrap())
     }
 
-    /// How often each request arrived, by the part of it that `read` returns.
-    fn counts(&self, read: impl Fn(&ReceivedRequest) -> String) -> BTreeMap<String, usize> {
+    /// The number of requests since the last call, by the part that `key` returns.
+    fn counts(&self, key: impl Fn(&ReceivedRequest) -> String) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
-        for asked in self.take() {
-            *counts.entry(read(&asked)).or_default() += 1;
+        for request in self.take() {
+            *counts.entry(key(&request)).or_default() += 1;
         }
         counts
     }
 }
 
 /// Responds on one connection until it ends.
-fn serve(stream: &TcpStream, kept: &Mutex<Vec<ReceivedRequest>>) -> Option<()> {
+fn serve(stream: &TcpStream, sink: &Mutex<Vec<ReceivedRequest>>) -> Option<()> {
     let mut input = BufReader::new(stream);
     loop {
         let mut lines = Vec::new();
@@ -92,7 +92,7 @@ fn serve(stream: &TcpStream, kept: &Mutex<Vec<ReceivedRequest>>) -> Option<()> {
             "HTTP/1.1 {status} As Asked\r\nContent-Length: {}\r\n\r\n{path}",
             path.len()
         );
-        kept.lock().unwrap().push(ReceivedRequest {
+        sink.lock().unwrap().push(ReceivedRequest {
             method,
             path,
             user,
@@ -106,7 +106,7 @@ fn serve(stream: &TcpStream, kept: &Mutex<Vec<ReceivedRequest>>) -> Option<()> {
     }
 }
 
-/// Runs over one connection; the record.
+/// Runs over one connection, on which all requests must be ok, and returns the record.
 fn run(home: &Home, server: &Listener, words: &[&str]) -> Value {
     let fixed = ["run", &server.url, "-c", "1", "--quiet", "--json", "-"];
     let record = home.run_abx(&[&fixed[..], words].concat());
@@ -123,8 +123,7 @@ fn requests(record: &Value) -> &Value {
 
 #[test]
 fn a_body_is_a_text_or_a_file_and_is_posted() {
-    // Method: the request at the server, of each way to write a body, and the request in the
-    // record.
+    // Method: each way to write a body, as it arrives at the server and as the record has it.
     let home = Home::new();
     home.write("order.json", "{\"user\": 1}\n");
     let server = Listener::start();
@@ -137,17 +136,17 @@ fn a_body_is_a_text_or_a_file_and_is_posted() {
         (&[], "GET "),
     ] {
         let record = run(&home, &server, &[words, &["-n", "7"]].concat());
-        let counts = server.counts(|asked| format!("{} {}", asked.method, asked.body));
-        // Three questions before the load.
+        let counts = server.counts(|request| format!("{} {}", request.method, request.body));
+        // abx sends three requests before the load.
         assert_eq!(counts, BTreeMap::from([(sent.to_owned(), 10)]), "{words:?}");
         let (method, body) = sent.split_once(' ').unwrap();
-        let asked = &requests(&record)[0];
-        assert_eq!(asked["method"], method);
+        let request = &requests(&record)[0];
+        assert_eq!(request["method"], method);
         match body {
-            "" => assert_eq!(asked["body"], Value::Null),
+            "" => assert_eq!(request["body"], Value::Null),
             body => {
-                assert_eq!(asked["body"]["text"], body);
-                assert_eq!(asked["body"]["bytes"], body.len());
+                assert_eq!(request["body"]["text"], body);
+                assert_eq!(request["body"]["bytes"], body.len());
             }
         }
     }
@@ -155,8 +154,7 @@ fn a_body_is_a_text_or_a_file_and_is_posted() {
 
 #[test]
 fn a_number_is_filled_into_paths_headers_and_bodies() {
-    // Method: three requests of each kind, sent often enough to meet all of them; the seed sets the
-    // order.
+    // Method: three requests, sent often enough that all of them occur. The seed sets the order.
     let home = Home::new();
     let server = Listener::start();
     let words = [
@@ -192,13 +190,13 @@ fn a_number_is_filled_into_paths_headers_and_bodies() {
 
 #[test]
 fn several_paths_are_requested_as_often_as_listed() {
-    // Method: paths as flags, and a list of paths and URLs in which one path is listed eight times;
-    // each path has another response, and each response has to be that of its path.
+    // Method: paths as flags, and a list of paths and URLs that has one path eight times. Each path
+    // has its own response, which abx verifies.
     let home = Home::new();
     let server = Listener::start();
     let paths = ["--path", "/a", "--path", "/b?c", "-n", "400"];
     run(&home, &server, &paths);
-    let counts = server.counts(|asked| asked.path.clone());
+    let counts = server.counts(|request| request.path.clone());
     assert_eq!(counts.values().sum::<usize>(), 406);
     assert!(counts["/a"] > 100 && counts["/b?c"] > 100, "{counts:?}");
     let url = &server.url;
@@ -207,7 +205,7 @@ fn several_paths_are_requested_as_often_as_listed() {
         &format!("# often\n{}\n{url}seldom\n", "/often\n".repeat(8)),
     );
     let record = run(&home, &server, &["--urls", "list", "-n", "900"]);
-    let counts = server.counts(|asked| asked.path.clone());
+    let counts = server.counts(|request| request.path.clone());
     assert_eq!(counts.values().sum::<usize>(), 906);
     assert!(counts["/often"] > 4 * counts["/seldom"], "{counts:?}");
     let weights = requests(&record).as_array().unwrap().iter();
@@ -219,16 +217,16 @@ fn several_paths_are_requested_as_often_as_listed() {
 
 #[test]
 fn three_thousand_paths_are_verified_and_requested() {
-    // Method: a list of 3,000 paths, and as many requests again after the questions.
+    // Method: a list of 3,000 paths and 9,000 requests, after three requests to each path.
     let home = Home::new();
     let server = Listener::start();
     let list: String = (0..3_000).map(|number| format!("/{number}\n")).collect();
     home.write("list", &list);
     let record = run(&home, &server, &["--urls", "list", "-n", "9000"]);
-    let counts = server.counts(|asked| asked.path.clone());
+    let counts = server.counts(|request| request.path.clone());
     assert_eq!(counts.len(), 3_000);
     assert_eq!(counts.values().sum::<usize>(), 18_000);
-    // Drawn with repetition, few of them are never sent: 5 in 100.
+    // The load draws paths with repetition, so it leaves out about 5 in 100.
     let loaded = counts.values().filter(|count| **count > 3).count();
     assert!(loaded > 2_700, "{loaded}");
     let responses = record["loads"][0]["answers"].as_object().unwrap();
@@ -240,8 +238,8 @@ fn three_thousand_paths_are_verified_and_requested() {
 
 #[test]
 fn every_status_of_a_class_is_correct() {
-    // Method: two paths with statuses of one class, expected by the class, by one of its statuses,
-    // and by another class; a study file has the same.
+    // Method: two paths with statuses of one class. Runs expect that class, one of its statuses,
+    // and another class.
     let home = Home::new();
     let server = Listener::start();
     let paths = ["--path", "/a", "--path", "/made", "-n", "50"];
@@ -279,8 +277,8 @@ fn every_status_of_a_class_is_correct() {
 
 #[test]
 fn a_comparison_requests_all_paths_from_both_servers() {
-    // Method: two servers with the same responses, by flags and by a study file with a body from a
-    // file and a list of paths; then one path where they differ.
+    // Method: two servers with the same responses, loaded by flags and by a study file with a body
+    // from a file and a list of paths.
     let home = Home::new();
     let servers = [Listener::start(), Listener::start()];
     let brief = [
@@ -303,7 +301,7 @@ fn a_comparison_requests_all_paths_from_both_servers() {
     let ended = home.run_abx(&[&["compare"], &urls[..], &flags, &brief].concat());
     ended.expect_measured(&ended.json());
     for server in &servers {
-        let counts = server.counts(|asked| asked.path.clone());
+        let counts = server.counts(|request| request.path.clone());
         assert!(
             counts.len() == 2 && counts.values().all(|count| *count > 3),
             "{counts:?}"
@@ -324,10 +322,10 @@ fn a_comparison_requests_all_paths_from_both_servers() {
     let ended = home.run_abx(&[&["compare", "study"], &brief[..]].concat());
     ended.expect_measured(&ended.json());
     for server in &servers {
-        let counts = server.counts(|asked| format!("{} {}", asked.path, asked.body));
-        let asked: Vec<&str> = counts.keys().map(String::as_str).collect();
+        let counts = server.counts(|request| format!("{} {}", request.path, request.body));
+        let kinds: Vec<&str> = counts.keys().map(String::as_str).collect();
         assert_eq!(
-            asked,
+            kinds,
             ["/c ", "/d ", "/made {\"user\":0}", "/made {\"user\":1}"]
         );
     }
@@ -335,7 +333,7 @@ fn a_comparison_requests_all_paths_from_both_servers() {
 
 #[test]
 fn invalid_requests_are_refused_with_the_remedy() {
-    // Method: one wrong command line for each message; nothing arrives.
+    // Method: one wrong command line for each message. No request arrives.
     let home = Home::new();
     home.write("list", "/a\nhttp://127.0.0.2:1/b\n");
     home.write("none", "# nothing\n");
@@ -368,7 +366,7 @@ fn invalid_requests_are_refused_with_the_remedy() {
 
 #[test]
 fn flags_of_other_tools_have_the_same_effect() {
-    // Method: each of them next to the record's settings; and one that means something else.
+    // Method: the settings in the record for each flag, and flags with another meaning.
     let home = Home::new();
     let server = Listener::start();
     let bare = server.url.trim_start_matches("http://");

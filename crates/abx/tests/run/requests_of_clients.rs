@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Ended, Home, only_slice};
 
-/// The server, which writes down its requests; ended when it is dropped.
+/// The server, which logs its requests. It is ended when it is dropped.
 struct Peer<'a> {
     child: Child,
     home: &'a Home,
@@ -38,7 +38,7 @@ impl Peer<'_> {
     }
 
     /// The requests since the last call, each kind once.
-    fn asked(&self) -> Vec<Value> {
+    fn take(&self) -> Vec<Value> {
         let file = self.home.join("asked");
         let text = fs::read_to_string(&file).unwrap_or_default();
         fs::write(&file, "").unwrap();
@@ -51,21 +51,21 @@ impl Peer<'_> {
             .collect()
     }
 
-    /// Runs a few requests, all of them ok; returns those that arrived.
+    /// Runs a few requests, which must all be ok, and returns those that arrived.
     fn run(&self, words: &[&str]) -> Vec<Value> {
         let fixed = ["run", "-c", "2", "-n", "40", "--quiet", "--json", "-"];
         let ended = self.home.run_abx(&[&fixed[..], words].concat());
         let record = ended.expect(0, &[]).json();
         let requests = only_slice(&record);
         assert_eq!(requests["ok"], requests["sent"], "{words:?} {requests}");
-        self.asked()
+        self.take()
     }
 
-    /// The same for one kind of request at its root.
+    /// Like [`Peer::run`], with one kind of request to the root.
     fn run_one(&self, words: &[&str]) -> Value {
-        let asked = self.run(&[&[self.url.as_str()][..], words].concat());
-        let [value] = &asked[..] else {
-            panic!("{words:?}: {asked:#?}");
+        let received = self.run(&[&[self.url.as_str()][..], words].concat());
+        let [value] = &received[..] else {
+            panic!("{words:?}: {received:#?}");
         };
         value.clone()
     }
@@ -82,14 +82,14 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// All that a command has printed.
+/// Everything that a command printed.
 fn text(ended: &Ended) -> String {
     format!("{}{}", ended.stdout, ended.stderr)
 }
 
 #[test]
 fn credentials_and_cookies_arrive() {
-    // Method: the request that a server in Python decodes, of each way to write it.
+    // Method: each way to write credentials and cookies, as a server in Python decodes them.
     let home = Home::new();
     home.write("token", "t0.k-en\n");
     let peer = Peer::start(&home);
@@ -101,8 +101,8 @@ fn credentials_and_cookies_arrive() {
     ] {
         assert_eq!(peer.run_one(words)["who"], who, "{words:?}");
     }
-    let asked = peer.run_one(&["--cookie", "a=1; b=\"x\"", "--cookie", "c="]);
-    assert_eq!(asked["cookies"], json!(["a=1; b=\"x\"; c="]));
+    let received = peer.run_one(&["--cookie", "a=1; b=\"x\"", "--cookie", "c="]);
+    assert_eq!(received["cookies"], json!(["a=1; b=\"x\"; c="]));
     for (words, part) in [
         (&["-u", "me"][..], "NAME:PASSWORD"),
         (&["-u", "a:b", "--bearer", "c"], "--bearer"),
@@ -120,14 +120,14 @@ fn credentials_and_cookies_arrive() {
 
 #[test]
 fn a_form_arrives_with_its_fields_and_files() {
-    // Method: text, a picture with bytes of every value, the text of a file, names with quotation
-    // marks; Python's reader of mail parses the body.
+    // Method: text, a picture with bytes of every value, and files with and without their own name
+    // and type. Python's mail parser reads the body.
     let home = Home::new();
     let bytes: Vec<u8> = (0..=255).cycle().take(7_000).collect();
     fs::write(home.join("a.png"), &bytes).unwrap();
     home.write("note", "--x\r\n\r\n");
     let peer = Peer::start(&home);
-    let asked = peer.run_one(&[
+    let received = peer.run_one(&[
         "-F",
         "name=J. D\u{f6}",
         "-F",
@@ -140,14 +140,14 @@ fn a_form_arrives_with_its_fields_and_files() {
         "other=@note;filename=o.txt;type=text/x-o",
     ]);
     assert_eq!(
-        (&asked["method"], &asked["type"]),
+        (&received["method"], &received["type"]),
         (&json!("POST"), &json!("multipart/form-data"))
     );
     let part = |name: &str, file: Option<&str>, kind: &str, content: &[u8]| {
         json!([name, file, kind, hex(content)])
     };
     assert_eq!(
-        asked["parts"],
+        received["parts"],
         json!([
             part("name", None, "text/plain", "J. D\u{f6}".as_bytes()),
             part("empty", None, "text/plain", b""),
@@ -172,8 +172,8 @@ fn a_form_arrives_with_its_fields_and_files() {
 
 #[test]
 fn a_file_of_requests_is_sent_by_weight_with_expected_statuses() {
-    // Method: three kinds, one of which is expected to be missing; then the same in a study
-    // file; lines that are wrong are named.
+    // Method: three kinds of requests, one of which expects a missing page; then the same file in a
+    // study file.
     let home = Home::new();
     let peer = Peer::start(&home);
     home.write(
@@ -185,19 +185,21 @@ fn a_file_of_requests_is_sent_by_weight_with_expected_statuses() {
             peer.url
         ),
     );
-    let asked = peer.run(&[&peer.url, "--request-file", "all.jsonl", "-u", "a:b"]);
-    let message =
-        |value: &Value| format!("{} {} {}", value["method"], value["path"], value["more"]);
-    let mut texts: Vec<String> = asked.iter().map(message).collect();
-    texts.sort();
-    let wanted = [
+    let received = peer.run(&[&peer.url, "--request-file", "all.jsonl", "-u", "a:b"]);
+    let line = |value: &Value| format!("{} {} {}", value["method"], value["path"], value["more"]);
+    let mut lines: Vec<String> = received.iter().map(line).collect();
+    lines.sort();
+    let expected = [
         "\"GET\" \"/a?b=c\" [\"1\",\"2\"]",
         "\"GET\" \"/missing\" null",
         "\"PUT\" \"/post\" null",
     ];
-    assert_eq!(texts, wanted);
-    assert!(asked.iter().all(|value| value["who"] == "Basic a:b"));
-    let put = asked.iter().find(|value| value["method"] == "PUT").unwrap();
+    assert_eq!(lines, expected);
+    assert!(received.iter().all(|value| value["who"] == "Basic a:b"));
+    let put = received
+        .iter()
+        .find(|value| value["method"] == "PUT")
+        .unwrap();
     assert_eq!(put["body"], hex(b"\xff\0"));
 
     home.write(
@@ -216,7 +218,7 @@ fn a_file_of_requests_is_sent_by_weight_with_expected_statuses() {
         (&requests[0]["weight"], &requests[2]["status"]),
         (&json!(8), &json!(404))
     );
-    assert!(peer.asked().iter().all(|value| value["who"] == "Bearer t"));
+    assert!(peer.take().iter().all(|value| value["who"] == "Bearer t"));
 }
 
 #[test]
@@ -251,8 +253,8 @@ fn an_invalid_file_of_requests_is_explained() {
 
 #[test]
 fn a_curl_command_is_sent_as_by_curl_itself() {
-    // Method: the same words after `curl` itself and after `abx run ... curl`; the server must see
-    // no difference except curl's name for itself.
+    // Method: the same words after `curl` and after `abx run ... curl`. The server must see no
+    // difference except the user agent.
     let home = Home::new();
     home.write("file", "@a\n");
     let peer = Peer::start(&home);
@@ -286,22 +288,22 @@ fn a_curl_command_is_sent_as_by_curl_itself() {
         curl.args(["-sS", "--max-time", "60"]).args(words);
         let output = curl.current_dir(home.path()).output().unwrap();
         assert!(output.status.success(), "{words:?} {output:?}");
-        let wanted = peer.asked();
-        assert_eq!(wanted.len(), 1, "{words:?}");
-        let asked = peer.run(&[&["curl"][..], words].concat());
-        assert_eq!(asked, wanted, "{words:?}");
+        let expected = peer.take();
+        assert_eq!(expected.len(), 1, "{words:?}");
+        let received = peer.run(&[&["curl"][..], words].concat());
+        assert_eq!(received, expected, "{words:?}");
     }
     home.run_abx(&["run", "curl", url, "--proxy", "x"])
         .expect(2, &["curl's --proxy is not supported"]);
     home.run_abx(&["run", "curl", "-s"]).expect(2, &["no URL"]);
 }
 
-/// Everything in the files below a folder, except the server's.
-fn everything(folder: &Path, bytes: &mut Vec<u8>) {
+/// Appends the content of all files below a folder, except the server's log.
+fn read_all(folder: &Path, bytes: &mut Vec<u8>) {
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
         match entry.file_type().unwrap() {
-            kind if kind.is_dir() => everything(&path, bytes),
+            kind if kind.is_dir() => read_all(&path, bytes),
             kind if kind.is_file() && entry.file_name() != "asked" => {
                 bytes.extend(fs::read(&path).unwrap());
             }
@@ -312,8 +314,8 @@ fn everything(folder: &Path, bytes: &mut Vec<u8>) {
 
 #[test]
 fn no_secret_is_saved_or_shown() {
-    // Method: a secret by each flag, in a run, by a command of curl and in a comparison; then all
-    // that was written and printed, in every format, and the lists of records.
+    // Method: a secret in each flag of a run, of a curl command and of a comparison. Then all
+    // output and all written files, in every format, and the lists of records.
     let home = Home::new();
     let peer = Peer::start(&home);
     let secret = "hunter2";
@@ -343,11 +345,11 @@ fn no_secret_is_saved_or_shown() {
     ];
     let ended = home.run_abx(&curl);
     printed.push(text(ended.expect(0, &[])));
-    let (this_text, other) = (format!("a={}", peer.url), format!("b={}", peer.url));
+    let [a, b] = ["a", "b"].map(|name| format!("{name}={}", peer.url));
     let short = "-c 1 --pilot brief --slice 5ms --blocks 1 --rounds 2";
     let short: Vec<&str> = short.split(' ').collect();
     let compare = [
-        &["compare", &this_text, &other, "-u", &user][..],
+        &["compare", &a, &b, "-u", &user][..],
         &short[..],
         &fixed,
         &formats,
@@ -364,20 +366,20 @@ fn no_secret_is_saved_or_shown() {
     }
     let printed = printed.concat();
     assert!(!printed.contains(secret), "{printed}");
-    let mut kept = Vec::new();
-    everything(home.path(), &mut kept);
-    let kept = String::from_utf8_lossy(&kept);
-    assert!(!kept.contains(secret));
-    for shown in [
+    let mut saved = Vec::new();
+    read_all(home.path(), &mut saved);
+    let saved = String::from_utf8_lossy(&saved);
+    assert!(!saved.contains(secret));
+    for hidden in [
         "me:<hidden>",
         "c=<hidden>",
         "f=<hidden>",
         "X-Api-Key: <hidden>",
     ] {
-        assert!(kept.contains(shown), "{shown}");
+        assert!(saved.contains(hidden), "{hidden}");
     }
     assert!(
-        peer.asked()
+        peer.take()
             .iter()
             .any(|value| value["who"] == format!("Basic {user}"))
     );

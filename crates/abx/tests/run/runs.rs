@@ -1,5 +1,5 @@
-//! Records of runs: each shape of load is printed again as it was, and judged again by its
-//! measurements.
+//! Records of runs: a record of each shape of load is printed again unchanged, and judged again
+//! from its measurements.
 
 use std::fs;
 
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use crate::support::{Home, Server, assert_honest, findings, only_slice};
 
-/// Runs, and reads the record again: its report then is the one of the run.
+/// Runs, reads the record again, and checks that it is printed unchanged.
 fn run_twice(home: &Home, url: &str, words: &str) -> Value {
-    let mut texts = vec!["run", url, "--quiet", "--json", "-"];
-    texts.extend(words.split(' '));
-    let ended = home.run_abx(&texts);
+    let mut arguments = vec!["run", url, "--quiet", "--json", "-"];
+    arguments.extend(words.split(' '));
+    let ended = home.run_abx(&arguments);
     let code = ended.status.code().expect("it ended by itself");
     let saved = home.write("run.json", &ended.stdout);
     let again = home.run_abx(&["report", &saved, "--quiet", "--json", "-"]);
@@ -45,28 +45,28 @@ fn runs_of_every_shape_are_read_back_unchanged() {
         let record = run_twice(&home, url, words);
         assert_eq!(record["schema"], "abx.run/2");
         assert_honest(&only_slice(&record));
-        let life = &record["blocks"][0]["subjects"][url.as_str()];
-        assert_eq!(life["listener"]["process_id"], server.id(), "{words}");
+        let subject = &record["blocks"][0]["subjects"][url.as_str()];
+        assert_eq!(subject["listener"]["process_id"], server.id(), "{words}");
         let shape = record["loads"][0]["settings"]["shape"].as_str();
         let is_held = shape == Some("connections");
         let course = &record["blocks"][0]["loads"][0]["courses"][url.as_str()];
         assert_eq!(course.is_object(), !is_held, "{words}");
-        let ended: u64 = course["ok"]
+        let in_course: u64 = course["ok"]
             .as_array()
             .into_iter()
             .flatten()
             .map(|ok| ok.as_u64().unwrap())
             .sum();
         let ok = record["ok"].as_u64().unwrap();
-        // A response after the end of a time is in no interval of it.
+        // A response after the end of a timed run is in no interval.
         let expected = if words.contains("-n ") {
             ok..=ok
         } else {
             0..=ok
         };
         assert!(
-            is_held || expected.contains(&ended),
-            "{words}: {ended} of {ok}"
+            is_held || expected.contains(&in_course),
+            "{words}: {in_course} of {ok}"
         );
         assert_eq!(record["held"].is_object(), is_held, "{words}");
         assert_eq!(
@@ -79,8 +79,8 @@ fn runs_of_every_shape_are_read_back_unchanged() {
 
 #[test]
 fn a_saved_run_is_judged_again_from_its_measurement() {
-    // Method: responses turned into failures in the file; then the generator made busy next to a
-    // server with time to spare.
+    // Method: a file with failures in place of responses, and one with a busy generator and a
+    // server that is mostly idle.
     let home = Home::new();
     let server = Server::start(&[]);
     let record = run_twice(&home, &server.url, "-n 2000 -c 4");
@@ -93,22 +93,22 @@ fn a_saved_run_is_judged_again_from_its_measurement() {
         changed(|load| load["slices"]["outcomes"] = json!({ "ok": [1000], "reset": [1000] }));
     let ended = home.run_abx(&["report", &failed]);
     let report = &ended.expect(3, &[]).stdout;
-    let void = "no result  1,000 of 2,000 requests";
-    assert!(report.contains(void), "{report}");
+    let expected = "no result  1,000 of 2,000 requests";
+    assert!(report.contains(expected), "{report}");
     let busy = changed(|load| {
         load["slices"]["busiest_worker_ns"] = load["slices"]["wall_ns"].clone();
         load["slices"]["server_cpu_ns"] = json!([1]);
         load["sides"]["readings"]["busiest_thread_ns"] = json!([1]);
     });
     let ended = home.run_abx(&["report", &busy, "--json", "-"]);
-    let values = findings(&ended.json(), "generator_bound");
-    assert_eq!(values.len(), 1, "{ended:#?}");
-    assert_eq!(values[0]["level"], "bound");
+    let bound = findings(&ended.json(), "generator_bound");
+    assert_eq!(bound.len(), 1, "{ended:#?}");
+    assert_eq!(bound[0]["level"], "bound");
 }
 
 #[test]
 fn a_run_that_is_stopped_keeps_what_was_measured() {
-    // Method: SIGINT under load; the record has the responses until then.
+    // Method: SIGINT under load. The record has the responses until then.
     let home = Home::new();
     let server = Server::start(&[]);
     let running = home.start(&mut home.abx(&["run", &server.url, "-d", "60s", "-c", "2"]));
@@ -116,8 +116,8 @@ fn a_run_that_is_stopped_keeps_what_was_measured() {
     running.signal(Signal::Int);
     let ended = running.wait();
     let report = &ended.expect(130, &[]).stdout;
-    let stopped = "stopped before it was complete";
-    assert!(report.contains(stopped), "{report}");
+    let expected = "stopped before it was complete";
+    assert!(report.contains(expected), "{report}");
     let path = home.record_path();
     let record: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(record["end"]["reason"], "interrupted");
@@ -129,8 +129,8 @@ fn a_run_that_is_stopped_keeps_what_was_measured() {
 
 #[test]
 fn with_quiet_the_reason_for_no_claim_is_printed() {
-    // Method: a server of which a tenth of the responses have another status, started again until
-    // its first responses are correct; the reason is the only line, and the statuses are counted.
+    // Method: a server with a wrong status in a tenth of its responses, started again until its
+    // first responses are correct. The reason is the only line, and the statuses are counted.
     let home = Home::new();
     for seed in 1..=50 {
         let server = Server::start(&["--fail", "10", "--seed", &seed.to_string()]);

@@ -1,18 +1,18 @@
-//! Scenarios in `abx compare` and in study files: their counts are those of the servers' own logs,
-//! step by step; and refusals.
+//! Scenarios in `abx compare` and in study files: their counts agree with the servers' own logs,
+//! step by step, and impossible ones are refused.
 
 use serde_json::Value;
 
 use crate::run::scenarios::{LOGIN, Shop, number};
 use crate::support::{Home, subject};
 
-/// Sums of one subject over all blocks: sessions that count, and the correct responses of each step.
+/// Sums of one subject over all blocks: counted sessions, and the correct responses of each step.
 fn counted(record: &Value, subject: &str) -> (u64, Vec<u64>) {
     let blocks = record["blocks"].as_array().unwrap();
     let mut steps = vec![0; 3];
     for block in blocks {
-        let of_block = &block["loads"][0]["histograms"][subject]["steps"];
-        for (sum, step) in steps.iter_mut().zip(of_block.as_array().unwrap()) {
+        let block_steps = &block["loads"][0]["histograms"][subject]["steps"];
+        for (sum, step) in steps.iter_mut().zip(block_steps.as_array().unwrap()) {
             *sum += number(&step["ok"]);
         }
     }
@@ -25,7 +25,7 @@ fn counted(record: &Value, subject: &str) -> (u64, Vec<u64>) {
     (number(&summary["ok"]), steps)
 }
 
-/// The comparison of this metric, and of this step if it is of one.
+/// The comparison of this metric, for one step if given.
 fn compared<'a>(record: &'a Value, metric: &str, step: Option<&str>) -> &'a Value {
     let values = record["comparisons"].as_array().unwrap();
     let result = values.iter().find(|value| {
@@ -36,8 +36,8 @@ fn compared<'a>(record: &'a Value, metric: &str, step: Option<&str>) -> &'a Valu
 
 #[test]
 fn a_slow_login_is_found_in_its_step_and_every_count_is_in_the_logs() {
-    // Method: two shops of which one takes 100 ms longer for each login; each writes down its
-    // responses. Sessions have cookies, a form's field, a token and a path of their own.
+    // Method: two shops that log their responses. One takes 100 ms longer for each login. Each
+    // session has its own cookie, form field, token and path.
     let home = Home::new();
     let quick = Shop::slow(&home, "quick", 0);
     let slow = Shop::slow(&home, "slow", 100);
@@ -80,7 +80,7 @@ fn a_slow_login_is_found_in_its_step_and_every_count_is_in_the_logs() {
         assert_eq!(wrong.count(), 0, "values were mixed up");
     }
     let ratio = |metric, step| compared(&record, metric, step)["per_block"].clone();
-    // Of both blocks together: on a busy machine one of them may show little.
+    // The product of both blocks, since one block may show little on a busy machine.
     let product = |metric, step| -> f64 {
         let blocks = ratio(metric, step);
         let blocks = blocks.as_array().unwrap().iter();
@@ -107,8 +107,8 @@ fn a_slow_login_is_found_in_its_step_and_every_count_is_in_the_logs() {
 
 #[test]
 fn users_who_pause_are_compared_without_their_pauses() {
-    // Method: a study file over two servers of abx, with a pause in each session, by two
-    // numbers of users.
+    // Method: a study file with two servers of abx, a pause in each session, and two numbers of
+    // users.
     let home = Home::new();
     std::fs::create_dir(home.join("study")).unwrap();
     home.write(
@@ -147,16 +147,16 @@ fn users_who_pause_are_compared_without_their_pauses() {
 
 #[test]
 fn scenarios_that_cannot_be_compared_are_refused() {
-    // Method: a subject whose check session fails, flags that have no meaning for users, and study
-    // files with other keys, without the file, and with a mistake in it.
+    // Method: a subject whose check session fails, flags without a meaning for users, and study
+    // files with other keys, with a missing scenario, and with an error in it.
     let home = Home::new();
     let file = home.write("s.toml", "[[step]]\nname = \"in\"\npath = \"/\"\n");
     let wrong = "[[step]]\nname = \"in\"\npath = \"/\"\nexpect_status = 201\n";
     let wrong = home.write("wrong.toml", wrong);
     let [a, b] = ["a", "b"].map(|name| subject(name, ""));
     let with = |words: &[&str], message: &str| {
-        let texts = [&["compare", a.as_str(), b.as_str()][..], words].concat();
-        home.run_abx(&texts).expect(2, &[message]);
+        let words = [&["compare", a.as_str(), b.as_str()][..], words].concat();
+        home.run_abx(&words).expect(2, &[message]);
     };
     with(
         &["--scenario", &wrong],

@@ -1,5 +1,5 @@
-//! `abx run --scenario`: logins, failures by step, ends and mistakes, on a shop in Python that
-//! writes down its responses.
+//! `abx run --scenario`: logins, failures by step, ends and errors, with a shop in Python that logs
+//! its responses.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::Home;
 
-/// The shop; ended when it is dropped.
+/// The shop, which is ended when it is dropped.
 pub struct Shop<'a> {
     child: Child,
     home: &'a Home,
@@ -24,7 +24,7 @@ impl Shop<'_> {
         Shop::slow(home, "asked", 0)
     }
 
-    /// One that keeps a log of this name, and takes so long for a login.
+    /// Starts a shop that keeps a log of this name and needs this time for a login.
     pub fn slow<'a>(home: &'a Home, log: &'static str, login_ms: u32) -> Shop<'a> {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/scenario_peer.py");
         let mut child = Command::new("python3")
@@ -48,28 +48,26 @@ impl Shop<'_> {
         }
     }
 
-    /// How often it responded how, by path and status.
+    /// The number of its responses by path and status.
     pub fn responded(&self) -> BTreeMap<(String, u64), u64> {
         let text = fs::read_to_string(self.home.join(self.log)).unwrap_or_default();
-        let mut numbers = BTreeMap::new();
+        let mut counts = BTreeMap::new();
         for line in text.lines() {
             let (path, status, _): (String, u64, Option<String>) =
                 serde_json::from_str(line).unwrap();
-            *numbers.entry((path, status)).or_default() += 1;
+            *counts.entry((path, status)).or_default() += 1;
         }
-        numbers
+        counts
     }
 
-    /// How often it responded with this status at this path.
+    /// The number of its responses with this path and status.
     pub fn count(&self, path: &str, status: u64) -> u64 {
-        let numbers = self.responded();
-        numbers
-            .get(&(path.to_owned(), status))
-            .copied()
-            .unwrap_or(0)
+        let counts = self.responded();
+        let count = counts.get(&(path.to_owned(), status));
+        count.copied().unwrap_or(0)
     }
 
-    /// The record of users with this scenario, which adds up.
+    /// Runs users with this scenario, and returns the record, which must add up.
     fn run(&self, scenario: &str, words: &[&str], exit: i32) -> Value {
         let file = self.home.write("s.toml", scenario);
         let fixed = ["run", &self.url, "--scenario", &file, "-q", "--json", "-"];
@@ -96,13 +94,13 @@ fn summary(record: &Value) -> &Value {
     &record["conclusions"]["summaries"][0]
 }
 
-/// How often a step failed, for any reason.
+/// The failures of a step for all reasons.
 fn failures(step: &Value) -> u64 {
     let reasons = step["failed"].as_object();
     reasons.map_or(0, |reasons| reasons.values().map(number).sum())
 }
 
-/// Sessions and steps that count all came to an end of some kind.
+/// Asserts that every counted session and step succeeded or failed.
 fn assert_adds_up(record: &Value) {
     let sessions = summary(record);
     let mut before = number(&sessions["sent"]);
@@ -140,9 +138,9 @@ think = "1ms..5ms"
 
 #[test]
 fn a_login_works_for_every_user_and_session() {
-    // Method: a form's field, a cookie, a token and a path, each of the session alone, on two
-    // threads; the login's response ends its connection. The shop's log has the counts of the
-    // record, and the trial of one session.
+    // Method: a form field, a cookie, a token and a path, which differ per session, on two threads.
+    // The login's response ends its connection. The shop's log has the counts of the record and one
+    // check session.
     let home = Home::new();
     let shop = Shop::start(&home);
     let record = shop.run(LOGIN, &["-c", "4", "-n", "60", "-t", "2"], 0);
@@ -161,10 +159,10 @@ fn a_login_works_for_every_user_and_session() {
         assert_eq!(number(&step["ok"]), 60, "{record}");
         assert!(number(&step["response_time_us"]["p50"]) > 0, "{record}");
     }
-    // One for the session, and one after the login.
+    // One connection for the session, and one after the login.
     let slices = &record["blocks"][0]["loads"][0]["slices"];
     assert_eq!(number(&slices["connects"][0]), 120, "{record}");
-    // It is found again like any other record.
+    // The record is listed like any other.
     let listed = home.run_abx(&["history", "--json", "-", "-q"]).json();
     assert_eq!(listed["entries"][0]["kind"], "run", "{listed}");
     assert_eq!(listed["entries"][0]["loads"][0], "s.toml c4", "{listed}");
@@ -183,7 +181,7 @@ fn a_login_works_for_every_user_and_session() {
     assert!(page.contains("60 sessions"), "{page}");
     let cpu_us = &summary(&record)["server_cpu_us_per_request"];
     assert!(cpu_us.as_f64().unwrap() > 0.0, "{record}");
-    // Sessions have numbers from 1, and the trial has 0.
+    // Sessions have numbers from 1, and the check session has 0.
     let text = fs::read_to_string(home.join("asked")).unwrap();
     let mut numbers: Vec<u64> = text
         .lines()
@@ -197,8 +195,8 @@ fn a_login_works_for_every_user_and_session() {
 
 #[test]
 fn failures_are_counted_by_step_and_reason_as_the_server_saw_them() {
-    // Method: a shop that responds to every third request of step 2 with 500, and to every third of
-    // step 3 without the value that step 4 needs.
+    // Method: a shop that responds to every third request of step 2 with 500, and to every third
+    // request of step 3 without the value that step 4 needs.
     let home = Home::new();
     let shop = Shop::start(&home);
     let scenario = "[[step]]\nname = \"first\"\npath = \"/form\"\n\
@@ -211,7 +209,7 @@ fn failures_are_counted_by_step_and_reason_as_the_server_saw_them() {
     let wrong = shop.count("/flaky", 500);
     assert_eq!(failed(1), serde_json::json!({"wrong_status": wrong}));
     assert_eq!(shop.count("/flaky", 200), number(&step(1)["ok"]) + 1);
-    // 30 of 91 at least, the trial's among the others.
+    // A third of 91, which include the check session.
     assert_eq!(wrong, 30, "{record}");
     let message = step(1)["first_failure"].as_str().unwrap();
     assert!(
@@ -220,10 +218,10 @@ fn failures_are_counted_by_step_and_reason_as_the_server_saw_them() {
     );
     let odd = number(&failed(2)["missing_value"]);
     assert_eq!(odd, 61 / 3, "{record}");
-    let reported_message = step(2)["first_failure"].as_str().unwrap();
+    let message = step(2)["first_failure"].as_str().unwrap();
     assert!(
-        reported_message.ends_with(": no value for `id`: JSON at \"/id\""),
-        "{reported_message}"
+        message.ends_with(": no value for `id`: JSON at \"/id\""),
+        "{message}"
     );
     let completed = number(&summary(&record)["ok"]);
     assert_eq!(shop.count("/form?N", 404), completed + 1);
@@ -232,14 +230,14 @@ fn failures_are_counted_by_step_and_reason_as_the_server_saw_them() {
 
 #[test]
 fn sessions_at_the_end_count_whole_and_the_report_is_printed_again() {
-    // Method: sessions of pauses that the end meets, by users whose first session only begins
-    // their time; the record prints the same text later.
+    // Method: sessions with pauses, some of which the end interrupts, after a warm-up shorter than
+    // a session. The record prints the same text later.
     let home = Home::new();
     let shop = Shop::start(&home);
     let scenario = "[[step]]\npath = \"/form\"\n[[step]]\npath = \"/form\"\nthink = \"600ms\"\n";
     let file = home.write("s.toml", scenario);
     let words = ["run", &shop.url, "--scenario", &file, "-c", "5", "-d", "2s"];
-    let kept = [
+    let outputs = [
         "--json",
         "s.json",
         "--warmup",
@@ -247,10 +245,10 @@ fn sessions_at_the_end_count_whole_and_the_report_is_printed_again() {
         "--markdown",
         "s.md",
     ];
-    let expected = ["--expect", "errors<1%"];
-    let ended = home.run_abx(&[&words[..], &kept, &expected].concat());
-    let said = " with sessions of 5 users for 2s, after 100ms of warm-up";
-    ended.expect(0, &[said]);
+    let expect = ["--expect", "errors<1%"];
+    let ended = home.run_abx(&[&words[..], &outputs, &expect].concat());
+    let announcement = " with sessions of 5 users for 2s, after 100ms of warm-up";
+    ended.expect(0, &[announcement]);
     let record = crate::support::read_json(&home.join("s.json"));
     assert_adds_up(&record);
     let counted = summary(&record);
@@ -259,7 +257,7 @@ fn sessions_at_the_end_count_whole_and_the_report_is_printed_again() {
         .map(|step| number(&counted["steps"][step]["ok"]))
         .sum();
     assert!((10..responded).contains(&ok), "{responded}: {record}");
-    // A user makes a session in 600 ms, and a bit.
+    // A session takes a user slightly more than 600 ms.
     let rate = counted["throughput_per_s"].as_f64().unwrap();
     assert!((2.0..8.4).contains(&rate), "{rate}: {record}");
     let text: Vec<&str> = ended.stdout.split_whitespace().collect();
@@ -278,7 +276,7 @@ fn sessions_at_the_end_count_whole_and_the_report_is_printed_again() {
 
 #[test]
 fn several_numbers_of_users_are_a_curve() {
-    // Method: two numbers of users, each for as long.
+    // Method: two numbers of users, each for the same time.
     let home = Home::new();
     let shop = Shop::start(&home);
     let file = home.write("s.toml", "[[step]]\npath = \"/form\"\n");
@@ -301,7 +299,7 @@ fn several_numbers_of_users_are_a_curve() {
 
 #[test]
 fn a_stopped_scenario_reports_its_results_so_far() {
-    // Method: a signal in the middle of a load without a near end.
+    // Method: a signal in the middle of a load of an hour.
     let home = Home::new();
     let shop = Shop::start(&home);
     let file = home.write("s.toml", "[[step]]\npath = \"/form\"\n");
@@ -334,8 +332,8 @@ fn a_stopped_scenario_reports_its_results_so_far() {
 
 #[test]
 fn impossible_scenarios_are_refused_before_any_load() {
-    // Method: a step that fails in the trial, a server that is not there, a file with a mistake,
-    // none at all, and flags that have no meaning here.
+    // Method: a step that fails in the check session, a missing server, a file with an error, a
+    // missing file, and flags without a meaning for scenarios.
     let home = Home::new();
     let shop = Shop::start(&home);
     let refused = |scenario: &str, words: &[&str], message: &str| {

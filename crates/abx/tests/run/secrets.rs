@@ -1,5 +1,5 @@
-//! Secrets: in records, pages, messages, lists, command lines and core files. The flags of one run
-//! each are in `requests_of_clients`.
+//! Secrets stay out of records, pages, messages, lists, command lines and core files. Secrets in
+//! single flags are tested in `requests_of_clients`.
 
 use std::fs;
 use std::path::Path;
@@ -8,11 +8,11 @@ use abx_sys::process::Signal;
 
 use crate::support::{Ended, Home, Server};
 
-/// The planted secret, in places that must not show it.
+/// The planted secret.
 const SECRET: &str = "hunter2";
 
-/// The bytes of every file below a folder, except those that the test wrote.
-fn kept(folder: &Path) -> String {
+/// The bytes of every file below a folder, except the planted ones.
+fn saved(folder: &Path) -> String {
     let mut bytes = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -29,15 +29,15 @@ fn kept(folder: &Path) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Nothing that a command has printed, and nothing that was kept, has the secret.
+/// Asserts that neither the output of a command nor a saved file has the secret.
 #[track_caller]
 fn assert_hidden(home: &Home, ended: &Ended) {
     let printed = format!("{}{}", ended.stdout, ended.stderr);
     assert!(!printed.contains(SECRET), "{printed}");
-    assert!(!kept(home.path()).contains(SECRET));
+    assert!(!saved(home.path()).contains(SECRET));
 }
 
-/// The command has printed the requested output, whether or not slices this short decide.
+/// Asserts that the command printed its report, with or without a verdict, and no secret.
 #[track_caller]
 fn assert_shown(home: &Home, ended: &Ended) {
     assert!(matches!(ended.status.code(), Some(0 | 3)), "{ended:?}");
@@ -48,9 +48,9 @@ const FORMATS: &str = "--full --html h.html --markdown m.md --json r.json --prom
 
 #[test]
 fn no_secret_of_a_file_is_saved_or_shown() {
-    // Method: a study file with a header, a token, a cookie, a password, a field of a form and a
-    // variable of a subject's environment; a scenario with a value and a header; a key in a PEM
-    // file that is none. Then lists, reports and pages of all records.
+    // Method: a study file with a secret in a header, a token, a cookie, a password, a form field
+    // and a subject's environment; a scenario with one in a value and a header; and an invalid PEM
+    // file. Then lists, reports and pages of all records.
     let home = Home::new();
     let server = Server::start(&["--model", "event"]);
     let abx = crate::support::ABX;
@@ -169,8 +169,8 @@ fn no_message_about_a_mistake_repeats_a_secret() {
 
 #[test]
 fn no_process_sees_the_secrets_of_a_running_command() {
-    // Method: a run for a minute with secrets by flags, and one by a command of curl. As soon as it
-    // has hidden them, no command line has them; a crash with core files of any size leaves none.
+    // Method: a run of a minute with secrets in flags, and one with a curl command. As soon as abx
+    // has hidden them, no command line has them, and a crash leaves no core file with them.
     let home = Home::new();
     let server = Server::start(&["--model", "event"]);
     let user = format!("me:{SECRET}");
@@ -191,7 +191,7 @@ fn no_process_sees_the_secrets_of_a_running_command() {
         for (pid, line) in home.processes() {
             assert!(!line.contains(SECRET), "{pid}: {line}");
         }
-        // SIGQUIT is ignored by processes that a shell starts in the background.
+        // SIGABRT, since processes that a shell starts in the background ignore SIGQUIT.
         running.signal(Signal::Abrt);
         let ended = running.wait_alone();
         assert!(!ended.status.success());

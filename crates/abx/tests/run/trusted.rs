@@ -1,5 +1,5 @@
-//! Study files of others: their commands run after the user has agreed to them, and the files that
-//! they and files of requests name stay inside of a folder.
+//! Foreign study files: their commands run only after the user agrees, and the files that they and
+//! files of requests name must be in their folder.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::support::{ABX, Ended, Home, Server};
 
-/// A study of two subjects whose commands leave a file behind; `more` is a key of the first one.
+/// A study of two subjects whose commands leave a file behind. `more` is a key of the first one.
 fn study(home: &Home, more: &str) -> String {
     let mark = home.join("ran").display().to_string();
     let run = format!("touch {mark}; exec {ABX} serve --port {{port}} --model");
@@ -24,23 +24,23 @@ fn study(home: &Home, more: &str) -> String {
 
 const BRIEF: &str = "--pilot brief --slice 5ms --blocks 1 --rounds 2 --no-ceiling --quiet";
 
-/// `abx` with these words on this study, trusted by nothing but them.
+/// `abx` with these words on this study, without any other trust.
 fn abx(home: &Home, words: &str, study: &str) -> Ended {
     let mut words: Vec<&str> = words.split_whitespace().collect();
     words.push(study);
     home.run(home.abx(&words).env_remove("ABX_TRUST"))
 }
 
-/// Whether a subject has run since this was last called.
+/// Whether a subject has run since the last call.
 fn has_run(home: &Home) -> bool {
     fs::remove_file(home.join("ran")).is_ok()
 }
 
 #[test]
 fn foreign_commands_run_only_after_consent() {
-    // Method: a study file without consent, by every command that would run it; the plan, which
-    // runs nothing; --trust, after which no question is asked; another command; and folders of the
-    // environment. A command that ran leaves a file.
+    // Method: a study file without consent, with every command that would run it; the plan, which
+    // runs nothing; --trust, after which abx does not ask again; a changed command; and folders of
+    // `ABX_TRUST`. A command that ran leaves a file.
     let home = Home::new();
     let file = study(&home, "");
     let compare = format!("compare {BRIEF}");
@@ -77,8 +77,8 @@ fn foreign_commands_run_only_after_consent() {
 
 #[test]
 fn a_user_is_prompted_once() {
-    // Method: a terminal made by `script`, on which a person refuses, then agrees to the folder;
-    // then a changed command in it, without a terminal.
+    // Method: a terminal made by `script`, on which the user refuses, then trusts the folder; then
+    // a changed command in it, without a terminal.
     let home = Home::new();
     let file = study(&home, "");
     let on_terminal = |typed: &str| {
@@ -104,8 +104,8 @@ fn a_user_is_prompted_once() {
 
 #[test]
 fn files_named_by_foreign_input_must_be_in_the_folder() {
-    // Method: a template and a body of a scenario that are links out of their folder, and files
-    // of requests that name a file by an absolute path, by a link, and in their folder.
+    // Method: a template and a scenario's body that are links out of their folder, and files of
+    // requests that name a file by an absolute path, by a link, and in their folder.
     let home = Home::new();
     fs::create_dir_all(home.join("study")).unwrap();
     home.write("secret", "hunter2\n");

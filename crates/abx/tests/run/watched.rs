@@ -1,15 +1,15 @@
-//! The display while a study runs: on a terminal, in a log, and nothing if that was requested.
+//! The display while a study runs: on a terminal, in a log, and with `--quiet`.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::support::{ABX, Ended, Home, Server, subject};
 
-/// How often a faulty server is started again until its first responses are correct.
+/// The most attempts to start a faulty server whose first responses are correct.
 const SEEDS: u32 = 50;
 
-/// A short study of a server of which a tenth of the responses fail, started by
-/// `command`, which is given its words.
+/// Runs a short study of a server with a wrong status in a tenth of its responses. `command` makes
+/// the command from its words.
 fn with_failures(command: impl Fn(&Home, &[&str]) -> Command) -> Ended {
     for seed in 1..=SEEDS {
         let home = Home::new();
@@ -31,8 +31,8 @@ fn with_failures(command: impl Fn(&Home, &[&str]) -> Command) -> Ended {
 
 #[test]
 fn a_terminal_shows_failures_as_they_occur() {
-    // Method: a terminal made by `script`; its line must name the failing subject, how and how
-    // often it failed, while a block is under way.
+    // Method: a terminal made by `script`. While a block is running, its line must name the failing
+    // subject, the failure and its count.
     let ended = with_failures(|home, words| {
         let quoted = |word: &&str| format!("\"{}\"", word.replace('"', "\\\""));
         let words: Vec<String> = std::iter::once(&ABX).chain(words).map(quoted).collect();
@@ -43,10 +43,10 @@ fn a_terminal_shows_failures_as_they_occur() {
         command.env("SHELL", "/bin/sh").env("TERM", "xterm");
         command
     });
-    let under_way = |line: &&str| line.contains("round ") && line.contains("bad failed: ");
+    let has_failure = |line: &&str| line.contains("round ") && line.contains("bad failed: ");
     let lines = || ended.stdout.split(['\r', '\n']);
     let line = lines()
-        .find(under_way)
+        .find(has_failure)
         .unwrap_or_else(|| panic!("{ended:#?}"));
     assert!(line.contains(" wrong status"), "{line}");
     assert!(
@@ -103,8 +103,8 @@ fn a_report_is_as_wide_as_its_terminal() {
 
 #[test]
 fn a_log_gets_a_line_per_block() {
-    // Method: standard error is a file; the pilot and both blocks have a line each, the last one
-    // with the failures.
+    // Method: standard error is a file. The pilot and both blocks have a line each, and the last
+    // line has the failures.
     let ended = with_failures(|home, words| home.abx(words));
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert!(lines[0].starts_with("pilot"), "{ended:#?}");
@@ -120,7 +120,7 @@ fn a_log_gets_a_line_per_block() {
 
 #[test]
 fn quiet_prints_nothing() {
-    // Method: a study without a word on standard error.
+    // Method: a study that prints nothing to standard error.
     let home = Home::new();
     let short = [
         "--blocks",
@@ -135,8 +135,7 @@ fn quiet_prints_nothing() {
     assert_eq!(ended.stderr, "", "{ended:#?}");
 }
 
-/// A run of a server for a while, on a terminal made by `script`; `settings` are the
-/// environment's.
+/// Runs `abx run` on a terminal made by `script`, with `settings` in its environment.
 fn run_on_terminal(home: &Home, words: &str, settings: &[(&str, &str)]) -> Ended {
     let line = format!("stty cols 200; exec {ABX} run {words}");
     let mut command = Command::new("script");
@@ -157,8 +156,8 @@ fn live_lines(ended: &Ended) -> Vec<&str> {
 
 #[test]
 fn a_terminal_shows_the_progress_of_a_run() {
-    // Method: three seconds, and as many requests as take about as long; both show how far they are
-    // of how much, and leave nothing behind in the report.
+    // Method: a run of three seconds, and one of as many requests as take about as long. Both show
+    // their progress and its goal, and a report afterwards.
     let home = Home::new();
     let server = Server::start(&[]);
     let url = &server.url;
@@ -179,8 +178,8 @@ fn a_terminal_shows_the_progress_of_a_run() {
 
 #[test]
 fn progress_of_a_run_is_shown_only_on_a_terminal() {
-    // Method: a terminal with --quiet, of a job, and one that cannot redraw a line; then a pipe, on
-    // which only the announcement and the record are printed.
+    // Method: a terminal with --quiet, one in a CI job, and one that cannot redraw a line; then a
+    // file, to which only the announcement and the record are printed.
     let home = Home::new();
     let server = Server::start(&[]);
     let words = format!("{} -c 2 -d 1", server.url);
@@ -195,11 +194,11 @@ fn progress_of_a_run_is_shown_only_on_a_terminal() {
         assert!(ended.stdout.contains("Throughput: "), "{ended:#?}");
     }
     let ended = home.run_abx(&["run", &server.url, "-c", "2", "-d", "1"]);
-    let texts: Vec<&str> = ended.stderr.lines().collect();
-    let [first, .., record, again] = &texts[..] else {
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    let [first, .., record, again] = &lines[..] else {
         panic!("{ended:#?}");
     };
     assert!(first.starts_with("Loading "), "{ended:#?}");
     assert!(record.starts_with("Record: ") && again.contains("abx report"));
-    assert_eq!(texts.len(), 3, "{ended:#?}");
+    assert_eq!(lines.len(), 3, "{ended:#?}");
 }

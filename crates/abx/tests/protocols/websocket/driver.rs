@@ -1,4 +1,4 @@
-//! A client that blocks: `abx_wire`'s with a socket of the standard library.
+//! A blocking client: that of `abx_wire` with a socket of the standard library.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,31 +10,31 @@ use abx_wire::websocket::{
 };
 
 /// Where to connect.
-pub struct Door<'a> {
+pub struct Target<'a> {
     pub port: &'a str,
     pub path: &'a str,
     pub protocols: &'a [&'a str],
 }
 
-/// One open WebSocket. Reads fail after a time that no working server needs.
+/// One open WebSocket. Reads time out after far longer than a working server needs.
 pub struct Peer {
     stream: TcpStream,
     client: Client,
     out: Vec<u8>,
     buffer: Vec<u8>,
-    /// Bytes of the buffer that were read and not looked at.
+    /// The bytes in the buffer that are not yet processed.
     unread: std::ops::Range<usize>,
     message: Vec<u8>,
 }
 
 /// Sends binary messages on the connection of a [`Peer`], which may receive meanwhile.
-pub struct Mouth(TcpStream);
+pub struct Writer(TcpStream);
 
 /// A received event.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum Received {
     Open,
-    Message(Said),
+    Message(Message),
     Ping(Vec<u8>),
     Pong(Vec<u8>),
     Close(Option<u16>, String),
@@ -45,16 +45,16 @@ pub enum Heard {
 
 /// A whole message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct Message {
     pub kind: MessageKind,
     pub payload: Vec<u8>,
     pub fragments: u64,
 }
 
-impl Heard {
+impl Received {
     /// A message in one frame.
-    pub fn whole(kind: MessageKind, payload: &[u8]) -> Heard {
-        Heard::Message(Said {
+    pub fn whole(kind: MessageKind, payload: &[u8]) -> Received {
+        Received::Message(Message {
             kind,
             payload: payload.to_vec(),
             fragments: 1,
@@ -62,9 +62,9 @@ impl Heard {
     }
 }
 
-impl Mouth {
+impl Writer {
     /// Sends a message in one frame, with a mask of zeroes.
-    pub fn say(&mut self, payload: &[u8]) {
+    pub fn send(&mut self, payload: &[u8]) {
         let mut head = vec![0x82, 0xFF];
         head.extend((payload.len() as u64).to_be_bytes());
         head.extend([0; 4]);
@@ -74,18 +74,18 @@ impl Mouth {
 }
 
 impl Peer {
-    /// Opens one, or returns why not.
-    pub fn try_open(door: &Door<'_>) -> Result<Peer, Fault> {
-        let stream = TcpStream::connect(format!("127.0.0.1:{}", door.port)).unwrap();
+    /// Opens a WebSocket, or returns the fault that prevented it.
+    pub fn try_open(target: &Target<'_>) -> Result<Peer, Fault> {
+        let stream = TcpStream::connect(format!("127.0.0.1:{}", target.port)).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(60)))
             .unwrap();
         stream.set_nodelay(true).unwrap();
         let opening = Opening {
-            target: door.path.to_owned(),
-            host: format!("127.0.0.1:{}", door.port),
+            target: target.path.to_owned(),
+            host: format!("127.0.0.1:{}", target.port),
             headers: Vec::new(),
-            protocols: door
+            protocols: target
                 .protocols
                 .iter()
                 .map(|protocol| (*protocol).to_owned())
@@ -106,36 +106,36 @@ impl Peer {
             message: Vec::new(),
         };
         peer.flush();
-        match peer.hear() {
-            Heard::Open => Ok(peer),
-            Heard::Failed(fault) => Err(fault),
+        match peer.receive() {
+            Received::Open => Ok(peer),
+            Received::Failed(fault) => Err(fault),
             other => panic!("{other:?} before the handshake was done"),
         }
     }
 
-    /// Opens one at this path.
+    /// Opens a WebSocket at this path.
     pub fn open(port: &str, path: &str) -> Peer {
-        let door = Door {
+        let target = Target {
             port,
             path,
             protocols: &[],
         };
-        Peer::try_open(&door).unwrap()
+        Peer::try_open(&target).unwrap()
     }
 
-    /// The subprotocol that was chosen.
+    /// The subprotocol that the server chose.
     pub fn protocol(&self) -> Option<&str> {
         self.client.protocol()
     }
 
     /// Sends a message in one frame.
-    pub fn say(&mut self, kind: MessageKind, payload: &[u8]) {
+    pub fn send(&mut self, kind: MessageKind, payload: &[u8]) {
         self.client.send(kind, payload, &mut self.out).unwrap();
         self.flush();
     }
 
-    /// Sends a message in pieces, with a ping between each two.
-    pub fn say_in_pieces(&mut self, kind: MessageKind, pieces: &[&[u8]]) {
+    /// Sends a message in fragments, with a ping after each except the last.
+    pub fn send_in_fragments(&mut self, kind: MessageKind, pieces: &[&[u8]]) {
         for (number, piece) in pieces.iter().enumerate() {
             let place = if number + 1 == pieces.len() {
                 FragmentPlace::Last
@@ -166,64 +166,64 @@ impl Peer {
         self.flush();
     }
 
-    /// A second thread's way to send messages.
-    pub fn mouth(&self) -> Mouth {
-        Mouth(self.stream.try_clone().unwrap())
+    /// A handle with which another thread can send messages.
+    pub fn writer(&self) -> Writer {
+        Writer(self.stream.try_clone().unwrap())
     }
 
     /// Waits for the next event, and writes the frames that it requires.
-    pub fn hear(&mut self) -> Heard {
+    pub fn receive(&mut self) -> Received {
         loop {
-            if let Some(heard) = self.next() {
+            if let Some(received) = self.next() {
                 self.flush();
-                return heard;
+                return received;
             }
-            let received = self.stream.read(&mut self.buffer).unwrap();
-            self.unread = 0..received;
-            if received == 0 {
+            let count = self.stream.read(&mut self.buffer).unwrap();
+            self.unread = 0..count;
+            if count == 0 {
                 return match self.client.eof() {
-                    Some(Event::Failed(fault)) => Heard::Failed(fault),
-                    _ => Heard::End,
+                    Some(Event::Failed(fault)) => Received::Failed(fault),
+                    _ => Received::End,
                 };
             }
         }
     }
 
     /// Closes with this code; the other side must do the same and end the connection.
-    pub fn part(mut self, code: u16) {
+    pub fn close_cleanly(mut self, code: u16) {
         self.close(code, "");
-        assert_eq!(self.hear(), Heard::Close(Some(code), String::new()));
-        assert_eq!(self.hear(), Heard::End);
+        assert_eq!(self.receive(), Received::Close(Some(code), String::new()));
+        assert_eq!(self.receive(), Received::End);
     }
 
-    fn next(&mut self) -> Option<Heard> {
+    fn next(&mut self) -> Option<Received> {
         let mut input = &self.buffer[self.unread.clone()];
-        let heard = loop {
+        let received = loop {
             let Some(event) = self.client.receive(&mut input, &mut self.out) else {
                 break None;
             };
             break Some(match event {
-                Event::Open => Heard::Open,
+                Event::Open => Received::Open,
                 Event::Data { bytes, .. } => {
                     self.message.extend_from_slice(bytes);
                     continue;
                 }
-                Event::Message(message) => Heard::Message(Said {
+                Event::Message(message) => Received::Message(Message {
                     kind: message.kind,
                     payload: std::mem::take(&mut self.message),
                     fragments: message.fragments,
                 }),
-                Event::Ping(payload) => Heard::Ping(payload.to_vec()),
-                Event::Pong(payload) => Heard::Pong(payload.to_vec()),
+                Event::Ping(payload) => Received::Ping(payload.to_vec()),
+                Event::Pong(payload) => Received::Pong(payload.to_vec()),
                 Event::Close(close) => {
                     let code = close.code.map(CloseCode::number);
-                    Heard::Close(code, close.reason.to_owned())
+                    Received::Close(code, close.reason.to_owned())
                 }
-                Event::Failed(fault) => Heard::Failed(fault),
+                Event::Failed(fault) => Received::Failed(fault),
             });
         };
         self.unread.start = self.unread.end - input.len();
-        heard
+        received
     }
 
     fn flush(&mut self) {

@@ -10,10 +10,10 @@ use std::thread;
 
 use abx_wire::websocket::{Fault, MessageKind};
 
-use super::driver::{Door, Heard, Peer};
+use super::driver::{Peer, Received, Target};
 use crate::support::{Home, Server, peers, wait_for};
 
-/// One of the scripts next to this file, for `ws` or for `websockets` by its ending.
+/// A command for one of the scripts in `peers`, with the interpreter for its suffix.
 fn script(name: &str) -> Command {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/protocols/websocket/peers")
@@ -33,7 +33,7 @@ fn script(name: &str) -> Command {
     command
 }
 
-/// A server that is ended with the test.
+/// A server that is ended when it is dropped.
 pub struct Foreign(Child);
 
 impl Drop for Foreign {
@@ -43,7 +43,7 @@ impl Drop for Foreign {
     }
 }
 
-/// A server by script, and the port that it prints.
+/// Starts a scripted server, and reads the port that it prints.
 fn start(script: &mut Command) -> (Foreign, String) {
     let mut child = script.spawn().unwrap();
     let stdout = child.stdout.take().unwrap();
@@ -53,12 +53,12 @@ fn start(script: &mut Command) -> (Foreign, String) {
     (foreign, port.trim().to_owned())
 }
 
-/// A server with the port as an argument, once it listens there, and that port.
+/// Starts a server that takes its port as an argument, and waits until it listens there.
 pub fn start_on_a_free_port(
     name: &str,
     mut command: impl FnMut(u16) -> Command,
 ) -> (Foreign, String) {
-    // The port is free a moment before; another test may take it meanwhile.
+    // Another test may take the port before the server does.
     for _ in 0..10 {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = free.local_addr().unwrap().port();
@@ -75,45 +75,48 @@ pub fn start_on_a_free_port(
     panic!("{name} did not start in ten tries");
 }
 
-fn text(payload: &str) -> Heard {
-    Heard::whole(MessageKind::Text, payload.as_bytes())
+fn text(payload: &str) -> Received {
+    Received::whole(MessageKind::Text, payload.as_bytes())
 }
 
-/// Waits for the next event that is no ping: some servers send them by themselves.
-fn hear(peer: &mut Peer) -> Heard {
+/// Waits for the next event except pings, which some servers send by themselves.
+fn receive(peer: &mut Peer) -> Received {
     loop {
-        match peer.hear() {
-            Heard::Ping(_) => {}
-            heard => return heard,
+        match peer.receive() {
+            Received::Ping(_) => {}
+            received => return received,
         }
     }
 }
 
-/// All that our client can do, with one of the scripted servers.
+/// Uses everything that our client supports with one of the scripted servers.
 fn converse(port: &str) {
     let mut peer = Peer::open(port, "/");
     for length in [0, 1, 125, 126, 65_535, 65_536, 70_000, 1_500_000] {
         let payload: Vec<u8> = (0..length).map(|place| b'a' + (place % 26) as u8).collect();
         for kind in [MessageKind::Binary, MessageKind::Text] {
-            peer.say(kind, &payload);
+            peer.send(kind, &payload);
             assert!(
-                hear(&mut peer) == Heard::whole(kind, &payload),
+                receive(&mut peer) == Received::whole(kind, &payload),
                 "{kind:?} of {length}"
             );
         }
     }
-    peer.say_in_pieces(MessageKind::Text, &[b"gr\xC3", b"", b"\xBC\xC3\x9Fe"]);
-    assert_eq!(hear(&mut peer), Heard::Pong(vec![0]));
-    assert_eq!(hear(&mut peer), Heard::Pong(vec![1]));
-    assert_eq!(hear(&mut peer), text("grüße"));
+    peer.send_in_fragments(MessageKind::Text, &[b"gr\xC3", b"", b"\xBC\xC3\x9Fe"]);
+    assert_eq!(receive(&mut peer), Received::Pong(vec![0]));
+    assert_eq!(receive(&mut peer), Received::Pong(vec![1]));
+    assert_eq!(receive(&mut peer), text("grüße"));
     peer.ping(b"are you there");
-    assert_eq!(hear(&mut peer), Heard::Pong(b"are you there".to_vec()));
+    assert_eq!(
+        receive(&mut peer),
+        Received::Pong(b"are you there".to_vec())
+    );
     // They receive our pong, with the payload of their ping.
-    peer.say(MessageKind::Text, b"ping");
-    assert_eq!(hear(&mut peer), text("pong there"));
-    peer.say(MessageKind::Text, b"pieces");
-    match hear(&mut peer) {
-        Heard::Message(message) => {
+    peer.send(MessageKind::Text, b"ping");
+    assert_eq!(receive(&mut peer), text("pong there"));
+    peer.send(MessageKind::Text, b"pieces");
+    match receive(&mut peer) {
+        Received::Message(message) => {
             assert_eq!(
                 (message.payload.as_slice(), message.kind),
                 (&b"in pieces"[..], MessageKind::Text)
@@ -122,27 +125,27 @@ fn converse(port: &str) {
         }
         other => panic!("{other:?}"),
     }
-    peer.part(4000);
+    peer.close_cleanly(4000);
 
     let mut peer = Peer::open(port, "/");
-    peer.say(MessageKind::Text, b"close");
+    peer.send(MessageKind::Text, b"close");
     assert_eq!(
-        hear(&mut peer),
-        Heard::Close(Some(4001), "as asked".to_owned())
+        receive(&mut peer),
+        Received::Close(Some(4001), "as asked".to_owned())
     );
-    assert_eq!(hear(&mut peer), Heard::End);
+    assert_eq!(receive(&mut peer), Received::End);
 }
 
-/// They detect violations of the protocol, and we detect their reports.
-fn quarrel(port: &str) {
+/// Violates the protocol: the server must close the connection with the matching code.
+fn violations(port: &str) {
     for (kind, payload, code) in [
         (MessageKind::Text, vec![0xFF], 1007),
         (MessageKind::Binary, vec![0; 2_000_001], 1009),
     ] {
         let mut peer = Peer::open(port, "/");
-        peer.say(kind, &payload);
-        match hear(&mut peer) {
-            Heard::Close(Some(heard), _) => assert_eq!(heard, code),
+        peer.send(kind, &payload);
+        match receive(&mut peer) {
+            Received::Close(Some(received), _) => assert_eq!(received, code),
             other => panic!("{other:?} instead of a close with {code}"),
         }
     }
@@ -155,21 +158,21 @@ fn our_client_works_with_foreign_servers() {
     for name in ["ws_server.cjs", "websockets_server.py"] {
         let (_foreign, port) = start(&mut script(name));
         converse(&port);
-        quarrel(&port);
-        let door = Door {
+        violations(&port);
+        let target = Target {
             port: &port,
             path: "/",
             protocols: &["first", "second"],
         };
-        let peer = Peer::try_open(&door).unwrap();
+        let peer = Peer::try_open(&target).unwrap();
         assert_eq!(peer.protocol(), Some("second"), "{name}");
     }
 }
 
 #[test]
 fn subprotocols_are_offered_and_the_choice_of_the_server_is_checked() {
-    // Method: a server that takes one of those offered, and the tunnel of lighttpd, which names
-    // its own whether it was offered or not.
+    // Method: a server that chooses an offered subprotocol, and the tunnel of lighttpd, which names
+    // its own subprotocol even if it was not offered.
     let home = Home::new();
     let (_foreign, port) = start(&mut script("ws_server.cjs"));
     let load = |port: &str, offer: &str| {
@@ -178,16 +181,16 @@ fn subprotocols_are_offered_and_the_choice_of_the_server_is_checked() {
         home.run_abx(&["run", &url, "-n", "20", "-c", "2", "-H", &header])
     };
     load(&port, "first, second").expect(0, &[]);
-    let behind = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (_lighttpd, port) = tunnel(&home, behind.local_addr().unwrap().port());
+    let backend = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (_lighttpd, port) = tunnel(&home, backend.local_addr().unwrap().port());
     load(&port, "other").expect(2, &["subprotocol that was not offered"]);
     load(&port, "a b").expect(2, &["subprotocol \"a b\""]);
 }
 
 #[test]
 fn a_load_ends_with_a_close_frame_on_each_connection() {
-    // Method: each shape over three connections; a foreign server
-    // writes down the code of each close, also of the connections that looked first.
+    // Method: each shape over three connections. A foreign server logs the code of each close,
+    // including those of the connections that verified the server first.
     let home = Home::new();
     let file = home.join("closes");
     let (_foreign, port) = start(script("websockets_server.py").arg(&file));
@@ -210,8 +213,8 @@ fn a_load_ends_with_a_close_frame_on_each_connection() {
 
 #[test]
 fn foreign_clients_work_with_our_server() {
-    // Method: they check an echo of every length form, fragments, pings, a chat and closes
-    // themselves, and print "ok" in the end.
+    // Method: the clients themselves check echoes of every length form, fragments, pings, a chat
+    // and closes, and print "ok" at the end.
     let server = Server::start(&["--websocket"]);
     for name in ["ws_client.cjs", "websockets_client.py"] {
         let url = format!("ws://127.0.0.1:{}", server.port());
@@ -226,45 +229,45 @@ fn foreign_clients_work_with_our_server() {
 
 #[test]
 fn our_client_works_through_the_tunnel_of_lighttpd() {
-    // Method: it hands payloads to a server of plain bytes, which sends them back; messages may
-    // come back cut elsewhere, so bytes are compared. A server without a tunnel refuses the
-    // handshake.
-    let behind = TcpListener::bind("127.0.0.1:0").unwrap();
-    let behind_port = behind.local_addr().unwrap().port();
+    // Method: lighttpd passes payloads to a server of plain bytes, which sends them back. Messages
+    // may come back with other boundaries, so bytes are compared. A path without a tunnel refuses
+    // the handshake.
+    let backend = TcpListener::bind("127.0.0.1:0").unwrap();
+    let backend_port = backend.local_addr().unwrap().port();
     thread::spawn(move || {
-        for stream in behind.incoming().flatten() {
+        for stream in backend.incoming().flatten() {
             thread::spawn(move || io::copy(&mut stream.try_clone().unwrap(), &mut &stream));
         }
     });
     let home = Home::new();
-    let (_lighttpd, port) = tunnel(&home, behind_port);
-    // It names its subprotocol whether offered or not, and only the former is correct.
-    let door = |path, protocols| {
-        Peer::try_open(&Door {
+    let (_lighttpd, port) = tunnel(&home, backend_port);
+    // It always names its subprotocol, which is correct only if the client offered it.
+    let open = |path, protocols| {
+        Peer::try_open(&Target {
             port: &port,
             path,
             protocols,
         })
     };
-    assert_eq!(door("/", &[]).err(), Some(Fault::UnaskedProtocol));
-    let mut peer = door("/", &["binary"]).unwrap();
+    assert_eq!(open("/", &[]).err(), Some(Fault::UnaskedProtocol));
+    let mut peer = open("/", &["binary"]).unwrap();
     for length in [1, 125, 126, 65_536, 300_000] {
         let payload: Vec<u8> = (0..length).map(|place| (place % 251) as u8).collect();
-        peer.say(MessageKind::Binary, &payload);
+        peer.send(MessageKind::Binary, &payload);
         let mut back = Vec::new();
         while back.len() < payload.len() {
-            match hear(&mut peer) {
-                Heard::Message(message) => back.extend(message.payload),
+            match receive(&mut peer) {
+                Received::Message(message) => back.extend(message.payload),
                 other => panic!("{other:?} after {} of {length} bytes", back.len()),
             }
         }
         assert!(back == payload, "{length}");
     }
-    assert_eq!(door("/elsewhere", &[]).err(), Some(Fault::Refused(404)));
+    assert_eq!(open("/elsewhere", &[]).err(), Some(Fault::Refused(404)));
 }
 
 /// A lighttpd that is a tunnel to this port at `/`, and its own port.
-fn tunnel(home: &Home, behind_port: u16) -> (Foreign, String) {
+fn tunnel(home: &Home, backend_port: u16) -> (Foreign, String) {
     start_on_a_free_port("lighttpd", |port| {
         let configuration = home.write(
             "lighttpd.conf",
@@ -272,7 +275,7 @@ fn tunnel(home: &Home, behind_port: u16) -> (Foreign, String) {
                 "server.document-root = \"{}\"\nserver.bind = \"127.0.0.1\"\nserver.port = {port}\n\
                  server.modules = (\"mod_wstunnel\")\n\
                  $HTTP[\"url\"] == \"/\" {{\n wstunnel.server = ( \"\" => \
-                 (( \"host\" => \"127.0.0.1\", \"port\" => {behind_port} )) )\n\
+                 (( \"host\" => \"127.0.0.1\", \"port\" => {backend_port} )) )\n\
                  wstunnel.frame-type = \"binary\"\n}}\n",
                 home.path().display()
             ),

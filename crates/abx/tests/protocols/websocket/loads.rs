@@ -9,20 +9,20 @@ use crate::support::{
     subject,
 };
 
-/// The record of a run against a place of a server.
+/// The record of a run against a path of a server.
 fn run_at(server: &Server, path: &str, words: &str, code: i32) -> Value {
     let home = Home::new();
     let url = format!("ws://127.0.0.1:{}{path}", server.port());
-    let mut texts = vec!["run", &url, "--quiet", "--json", "-"];
-    texts.extend(words.split(' '));
-    let ended = home.run_abx(&texts);
+    let mut arguments = vec!["run", &url, "--quiet", "--json", "-"];
+    arguments.extend(words.split(' '));
+    let ended = home.run_abx(&arguments);
     ended.expect(code, &[]);
     ended.json()
 }
 
 #[test]
 fn a_run_counts_messages_that_came_back() {
-    // Method: 500 messages of bytes over four connections, each of them checked.
+    // Method: 500 binary messages over four connections, all of them verified.
     let server = Server::start(&["--websocket"]);
     let words = "-n 500 -c 4 --message-bytes 5000 --binary --verify-every 1";
     let record = run_at(&server, "/echo", words, 0);
@@ -39,7 +39,7 @@ fn a_run_counts_messages_that_came_back() {
 
 #[test]
 fn a_broadcast_is_complete_when_every_client_has_it() {
-    // Method: 50 of them in a room of eight; no other is nearer than the first.
+    // Method: 50 broadcasts in a room of eight. No listener has one before the first listener.
     let server = Server::start(&["--websocket"]);
     let record = run_at(&server, "/chat/a", "--shape broadcast -n 50 -c 8", 0);
     assert_eq!(record["ok"], 50, "{record}");
@@ -67,13 +67,13 @@ fn listeners_that_never_get_a_broadcast_are_found() {
 
 #[test]
 fn foreign_messages_are_not_echoes() {
-    // Method: a room that looked like an echo as long as it had no other member.
+    // Method: a room, which behaves like an echo only as long as it has one member.
     let server = Server::start(&["--websocket"]);
     let record = run_at(&server, "/chat/a", "-n 200 -c 8", 3);
     assert_honest(&only_slice(&record));
     assert!(record["ok"].as_u64() < Some(200), "{record}");
-    let values = findings(&record, "failed_requests");
-    let message = values[0]["message"].as_str().unwrap();
+    let failed = findings(&record, "failed_requests");
+    let message = failed[0]["message"].as_str().unwrap();
     assert!(message.contains(" messages to ws://"), "{message}");
 }
 
@@ -98,19 +98,19 @@ fn held_connections_are_counted_and_their_memory_is_read() {
 
 #[test]
 fn an_echo_that_waits_for_an_acknowledgement_is_noted() {
-    // Method: frames in two parts under Nagle's algorithm; then at once without it.
+    // Method: frames in two parts with Nagle's algorithm, then in one part without it.
     let slow = Server::start(&["--websocket", "--no-nodelay", "--split-frames"]);
-    let noted = |server: &Server| {
+    let findings_of = |server: &Server| {
         let record = run_at(server, "/echo", "-n 200 -c 4", 0);
-        let values = findings(&record, "delayed_acknowledgements");
-        (values.len(), record["response_time_us"].to_string())
+        let delayed = findings(&record, "delayed_acknowledgements");
+        (delayed.len(), record["response_time_us"].to_string())
     };
-    in_five_looks(|| match noted(&slow) {
+    in_five_looks(|| match findings_of(&slow) {
         (1, _) => Ok(()),
         (_, times) => Err(times),
     });
-    let whole = Server::start(&["--websocket"]);
-    in_five_looks(|| match noted(&whole) {
+    let quick = Server::start(&["--websocket"]);
+    in_five_looks(|| match findings_of(&quick) {
         (0, _) => Ok(()),
         (_, times) => Err(times),
     });
@@ -120,12 +120,12 @@ fn an_echo_that_waits_for_an_acknowledgement_is_noted() {
 fn two_servers_are_compared_by_their_echoes() {
     // Method: one of them works for each message; one short block.
     let home = Home::new();
-    let (text, other) = (
+    let (one, other) = (
         subject("one", "--websocket"),
         subject("other", "--websocket --work 50us"),
     );
     let ended = home.run_abx(&[
-        "compare", &text, &other, "--shape", "echo", "--path", "/echo", "-c", "4", "--blocks", "1",
+        "compare", &one, &other, "--shape", "echo", "--path", "/echo", "-c", "4", "--blocks", "1",
         "--rounds", "6", "--slice", "20ms", "--pilot", "brief",
     ]);
     let record = home.record();
@@ -134,9 +134,9 @@ fn two_servers_are_compared_by_their_echoes() {
     assert_eq!(record["conclusions"]["ceilings"], Value::Array(Vec::new()));
     assert_eq!(findings(&record, "body_varies").len(), 0, "{record}");
     for name in ["one", "other"] {
-        let values = slices(&record, name);
-        values.iter().for_each(assert_honest);
-        assert!(values.iter().any(|slice| slice["ok"].as_u64() > Some(0)));
+        let slices = slices(&record, name);
+        slices.iter().for_each(assert_honest);
+        assert!(slices.iter().any(|slice| slice["ok"].as_u64() > Some(0)));
     }
 }
 
@@ -172,8 +172,8 @@ requests = [{ path = "/echo" }]
 
 #[test]
 fn a_study_file_has_every_shape() {
-    // Method: two blocks of all shapes; the page is written too. Held connections
-    // come first in a block, those with fewest before the others.
+    // Method: two blocks of all shapes, with a page. Held connections come first in a block, those
+    // with the fewest before the others.
     let home = Home::new();
     let study = home.write("study.toml", STUDY);
     let words = [
@@ -189,19 +189,16 @@ fn a_study_file_has_every_shape() {
     let ended = home.run_abx(&[&["compare", &study], &words[..]].concat());
     let record = home.record();
     ended.expect_measured(&record);
-    let names: Vec<&Value> = record["loads"].as_array().unwrap().iter().collect();
-    let names: Vec<&str> = names
-        .iter()
-        .map(|name| name["name"].as_str().unwrap())
-        .collect();
+    let loads = record["loads"].as_array().unwrap().iter();
+    let names: Vec<&str> = loads.map(|load| load["name"].as_str().unwrap()).collect();
     assert_eq!(
         names,
         ["echo-b10", "echo-b2000", "room", "held-c1000", "held-c2000"]
     );
-    let metrics = record["comparisons"].as_array().unwrap().iter();
-    let primary: Vec<&str> = metrics
-        .filter(|metric| metric["role"] == "primary")
-        .map(|metric| metric["metric"].as_str().unwrap())
+    let comparisons = record["comparisons"].as_array().unwrap().iter();
+    let primary: Vec<&str> = comparisons
+        .filter(|comparison| comparison["role"] == "primary")
+        .map(|comparison| comparison["metric"].as_str().unwrap())
         .collect();
     assert!(primary.contains(&"memory_per_connection"), "{primary:?}");
     for block in record["blocks"].as_array().unwrap() {
@@ -224,7 +221,7 @@ fn a_study_file_has_every_shape() {
 
 #[test]
 fn flags_without_meaning_for_a_shape_are_refused_with_a_remedy() {
-    // Method: one flag too many for each way to be wrong; nothing is started.
+    // Method: one flag too many for each error. Nothing is started.
     let home = Home::new();
     for (words, part) in [
         ("run http://127.0.0.1:1/ --shape echo", "use ws://"),

@@ -1,5 +1,5 @@
-//! WebSocket: our server with our client, each with those of others, and the subjects
-//! of a study.
+//! WebSocket: our server and client with each other and with foreign ones, and the subjects of a
+//! study.
 
 mod driver;
 mod foreign;

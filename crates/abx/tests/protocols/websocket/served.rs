@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use abx_wire::websocket::{Fault, MessageKind};
 
-use super::driver::{Door, Heard, Peer};
+use super::driver::{Peer, Received, Target};
 use crate::support::{Home, Server, wait_for};
 
 /// The status and body of a plain GET.
@@ -28,12 +28,12 @@ pub fn members(port: &str, room: &str) -> usize {
     body.trim().parse().unwrap()
 }
 
-fn binary(payload: &[u8]) -> Heard {
-    Heard::whole(MessageKind::Binary, payload)
+fn binary(payload: &[u8]) -> Received {
+    Received::whole(MessageKind::Binary, payload)
 }
 
-fn text(payload: &str) -> Heard {
-    Heard::whole(MessageKind::Text, payload.as_bytes())
+fn text(payload: &str) -> Received {
+    Received::whole(MessageKind::Text, payload.as_bytes())
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn an_echo_returns_each_message_unchanged() {
     for model in ["event", "thread", "thread-per-request", "hybrid"] {
         let server = Server::start(&["--websocket=echo", "--model", model]);
         echo_each_message(Peer::open(server.port(), "/echo?any=query"));
-        // Without a chat, this is a page as any other.
+        // Without a chat, this is a page like any other.
         assert_eq!(get(server.port(), "/chat/red", "").1.len(), 87, "{model}");
     }
 }
@@ -51,37 +51,37 @@ fn an_echo_returns_each_message_unchanged() {
 fn echo_each_message(mut peer: Peer) {
     for length in [0, 1, 125, 126, 65_535, 65_536, 70_000, 5_000_000] {
         let payload: Vec<u8> = (0..length).map(|place| (place % 251) as u8).collect();
-        peer.say(MessageKind::Binary, &payload);
-        assert!(peer.hear() == binary(&payload), "{length}");
+        peer.send(MessageKind::Binary, &payload);
+        assert!(peer.receive() == binary(&payload), "{length}");
     }
-    peer.say(MessageKind::Text, "grüße".as_bytes());
-    assert_eq!(peer.hear(), text("grüße"));
-    peer.say_in_pieces(MessageKind::Text, &[b"gr\xC3", b"", b"\xBC\xC3\x9Fe"]);
-    assert_eq!(peer.hear(), Heard::Pong(vec![0]));
-    assert_eq!(peer.hear(), Heard::Pong(vec![1]));
-    assert_eq!(peer.hear(), text("grüße"));
-    peer.part(4321);
+    peer.send(MessageKind::Text, "grüße".as_bytes());
+    assert_eq!(peer.receive(), text("grüße"));
+    peer.send_in_fragments(MessageKind::Text, &[b"gr\xC3", b"", b"\xBC\xC3\x9Fe"]);
+    assert_eq!(peer.receive(), Received::Pong(vec![0]));
+    assert_eq!(peer.receive(), Received::Pong(vec![1]));
+    assert_eq!(peer.receive(), text("grüße"));
+    peer.close_cleanly(4321);
 }
 
 #[test]
 fn a_protocol_violation_closes_the_connection_with_its_code() {
-    // Method: a text that is none, and one byte more than the largest message.
+    // Method: invalid text, and one byte more than the largest message.
     let server = Server::start(&["--websocket"]);
     for (kind, payload, code) in [
         (MessageKind::Text, vec![0xFF], 1007),
         (MessageKind::Binary, vec![0; (16 << 20) + 1], 1009),
     ] {
         let mut peer = Peer::open(server.port(), "/echo");
-        peer.say(kind, &payload);
-        assert_eq!(peer.hear(), Heard::Close(Some(code), String::new()));
-        assert_eq!(peer.hear(), Heard::End);
+        peer.send(kind, &payload);
+        assert_eq!(peer.receive(), Received::Close(Some(code), String::new()));
+        assert_eq!(peer.receive(), Received::End);
     }
 }
 
 #[test]
 fn content_is_served_too_even_to_handshakes_at_other_paths() {
-    // Method: plain requests and handshakes, at paths with and without a WebSocket, right and
-    // wrong, and on a server without that option.
+    // Method: plain requests, and valid and invalid handshakes, at paths with and without a
+    // WebSocket and on a server without that option.
     let server = Server::start(&["--websocket"]);
     let port = server.port();
     for path in ["/", "/echo", "/chat/", "/chat"] {
@@ -96,25 +96,25 @@ fn content_is_served_too_even_to_handshakes_at_other_paths() {
                      Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: ";
     let (status, _) = get(port, "/echo", &format!("{handshake}8\r\n"));
     assert_eq!(status, "HTTP/1.1 426 Upgrade Required");
-    let silent = Server::start(&[]);
-    for (port, path) in [(port, "/"), (port, "/chat/"), (silent.port(), "/echo")] {
-        let door = Door {
+    let plain = Server::start(&[]);
+    for (port, path) in [(port, "/"), (port, "/chat/"), (plain.port(), "/echo")] {
+        let target = Target {
             port,
             path,
             protocols: &[],
         };
         assert_eq!(
-            Peer::try_open(&door).err(),
+            Peer::try_open(&target).err(),
             Some(Fault::Refused(200)),
             "{path}"
         );
     }
-    let door = Door {
+    let target = Target {
         port,
         path: "/echo",
         protocols: &["first", "second"],
     };
-    assert_eq!(Peer::try_open(&door).unwrap().protocol(), Some("first"));
+    assert_eq!(Peer::try_open(&target).unwrap().protocol(), Some("first"));
 }
 
 #[test]
@@ -142,8 +142,8 @@ fn only_the_event_model_has_rooms_and_some_models_have_no_websocket() {
 
 #[test]
 fn each_message_reaches_its_room_once_and_no_other_room() {
-    // Method: three members of one room and one of another; each sends a message and waits for its
-    // own, then all receive all, in one order.
+    // Method: three members of one room and one of another. Each sends a message and waits for its
+    // own. All members of a room receive all its messages in one order.
     let server = Server::start(&["--websocket"]);
     let port = server.port();
     let mut red: Vec<Peer> = (0..3).map(|_| Peer::open(port, "/chat/red")).collect();
@@ -157,34 +157,34 @@ fn each_message_reaches_its_room_once_and_no_other_room() {
         [3, 1, 0]
     );
     let large = "x".repeat(70_000);
-    red[0].say(MessageKind::Text, b"a");
-    assert_eq!(red[0].hear(), text("a"));
-    red[1].say(MessageKind::Text, large.as_bytes());
-    assert_eq!(red[1].hear(), text("a"));
-    assert!(red[1].hear() == text(&large));
-    red[2].say(MessageKind::Binary, b"c");
-    assert!(red[0].hear() == text(&large));
-    assert_eq!(red[0].hear(), binary(b"c"));
-    assert_eq!(red[1].hear(), binary(b"c"));
-    assert_eq!(red[2].hear(), text("a"));
-    assert!(red[2].hear() == text(&large));
-    assert_eq!(red[2].hear(), binary(b"c"));
-    blue.say(MessageKind::Text, b"only me");
-    assert_eq!(blue.hear(), text("only me"));
+    red[0].send(MessageKind::Text, b"a");
+    assert_eq!(red[0].receive(), text("a"));
+    red[1].send(MessageKind::Text, large.as_bytes());
+    assert_eq!(red[1].receive(), text("a"));
+    assert!(red[1].receive() == text(&large));
+    red[2].send(MessageKind::Binary, b"c");
+    assert!(red[0].receive() == text(&large));
+    assert_eq!(red[0].receive(), binary(b"c"));
+    assert_eq!(red[1].receive(), binary(b"c"));
+    assert_eq!(red[2].receive(), text("a"));
+    assert!(red[2].receive() == text(&large));
+    assert_eq!(red[2].receive(), binary(b"c"));
+    blue.send(MessageKind::Text, b"only me");
+    assert_eq!(blue.receive(), text("only me"));
 
-    red.pop().unwrap().part(1000);
+    red.pop().unwrap().close_cleanly(1000);
     drop(red.pop());
     wait_for("both to have left", || {
         (members(port, "red") == 1).then_some(())
     });
-    red[0].say(MessageKind::Text, b"alone");
-    assert_eq!(red[0].hear(), text("alone"));
+    red[0].send(MessageKind::Text, b"alone");
+    assert_eq!(red[0].receive(), text("alone"));
 }
 
 #[test]
 fn frames_written_in_two_parts_are_complete_messages() {
-    // Method: an echo with and without small segments that wait, of messages with
-    // and without a payload, several at once and large ones.
+    // Method: an echo with and without Nagle's algorithm, of messages with and without a payload,
+    // several at once and large ones.
     for flags in [
         &["--websocket", "--split-frames"][..],
         &["--websocket", "--split-frames", "--no-nodelay"],
@@ -193,19 +193,19 @@ fn frames_written_in_two_parts_are_complete_messages() {
         let mut peer = Peer::open(server.port(), "/echo");
         let messages = ["", "a", "", "bc", &"d".repeat(5_000_000), "e"];
         for message in messages {
-            peer.say(MessageKind::Text, message.as_bytes());
+            peer.send(MessageKind::Text, message.as_bytes());
         }
         for message in messages {
-            assert!(peer.hear() == text(message), "{}", message.len());
+            assert!(peer.receive() == text(message), "{}", message.len());
         }
-        peer.part(1000);
+        peer.close_cleanly(1000);
     }
 }
 
 #[test]
 fn frames_may_come_with_the_handshake() {
-    // Method: a handshake and two frames in one write, by hand: two texts of one
-    // byte with a mask of zeroes, which come back without it.
+    // Method: a handshake and two frames by hand in one write. The frames are texts of one byte
+    // with a mask of zeroes, which come back without a mask.
     let server = Server::start(&["--websocket"]);
     let mut stream = TcpStream::connect(format!("127.0.0.1:{}", server.port())).unwrap();
     let handshake = "GET /echo HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
@@ -224,18 +224,17 @@ fn frames_may_come_with_the_handshake() {
 
 #[test]
 fn a_client_that_does_not_read_is_not_read_from() {
-    // Method: 100 messages of 1 MB are written while nothing is read until some
-    // are on their way; all must come back in order, and the server must never
-    // have held more than a few of them.
+    // Method: a thread writes 100 messages of 1 MB, and reading begins only after the first ones.
+    // All must come back in order, and the server must never have held more than a few of them.
     let server = Server::start(&["--websocket"]);
     let mut peer = Peer::open(server.port(), "/echo");
-    let mut writer = peer.mouth();
+    let mut writer = peer.writer();
     let written = AtomicUsize::new(0);
     let message = |number: usize| vec![number as u8; 1_000_000];
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for number in 0..100 {
-                writer.say(&message(number));
+                writer.send(&message(number));
                 written.fetch_add(1, Ordering::Relaxed);
             }
         });
@@ -243,7 +242,7 @@ fn a_client_that_does_not_read_is_not_read_from() {
             (written.load(Ordering::Relaxed) >= 2).then_some(())
         });
         for number in 0..100 {
-            assert!(peer.hear() == binary(&message(number)), "{number}");
+            assert!(peer.receive() == binary(&message(number)), "{number}");
         }
     });
     let status = fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
@@ -258,63 +257,63 @@ fn a_client_that_does_not_read_is_not_read_from() {
 #[test]
 fn a_member_that_does_not_read_is_closed_and_others_continue() {
     // Method: one member never reads while another sends 64 kB again and again, more than all
-    // buffers hold, until the room has one member only. The slow one must then read whole messages
-    // and a close with 1008.
+    // buffers hold, until the room has only one member. The slow member must then read complete
+    // messages and a close with 1008.
     let server = Server::start(&["--websocket"]);
     let port = server.port();
     let mut slow = Peer::open(port, "/chat/red");
     let mut speaker = Peer::open(port, "/chat/red");
     let payload = vec![7; 64_000];
-    let mut figure = 0;
+    let mut echoes = 0;
     while members(port, "red") == 2 {
         for _ in 0..20 {
-            speaker.say(MessageKind::Binary, &payload);
-            assert!(speaker.hear() == binary(&payload));
-            figure += 1;
+            speaker.send(MessageKind::Binary, &payload);
+            assert!(speaker.receive() == binary(&payload));
+            echoes += 1;
         }
         assert!(
-            figure < 2_000,
+            echoes < 2_000,
             "128 MB wait for a member that does not read"
         );
     }
-    let mut heard = 0;
+    let mut received = 0;
     let last = loop {
-        match slow.hear() {
-            message if message == binary(&payload) => heard += 1,
+        match slow.receive() {
+            message if message == binary(&payload) => received += 1,
             other => break other,
         }
     };
     assert_eq!(
         last,
-        Heard::Close(Some(1008), "messages are read too slowly".to_owned())
+        Received::Close(Some(1008), "messages are read too slowly".to_owned())
     );
-    assert_eq!(slow.hear(), Heard::End);
+    assert_eq!(slow.receive(), Received::End);
     assert!(
-        (4_000_000 / 64_000..figure).contains(&heard),
-        "{heard} of {figure}"
+        (4_000_000 / 64_000..echoes).contains(&received),
+        "{received} of {echoes}"
     );
-    speaker.say(MessageKind::Text, b"still here");
-    assert_eq!(speaker.hear(), text("still here"));
+    speaker.send(MessageKind::Text, b"still here");
+    assert_eq!(speaker.receive(), text("still here"));
 }
 
 #[test]
 fn planted_faults_hold_for_handshakes_and_messages() {
-    // Method: an echo and a chat with a delay, two messages at once, in order;
-    // then handshakes that all fail.
+    // Method: an echo and a chat with a delay, with two messages at once, in order; then handshakes
+    // that all fail.
     let server = Server::start(&["--websocket", "--delay", "1ms", "--work", "1us"]);
     for path in ["/echo", "/chat/red"] {
         let mut peer = Peer::open(server.port(), path);
-        peer.say(MessageKind::Text, b"first");
-        peer.say(MessageKind::Text, b"second");
-        assert_eq!(peer.hear(), text("first"));
-        assert_eq!(peer.hear(), text("second"));
-        peer.part(1000);
+        peer.send(MessageKind::Text, b"first");
+        peer.send(MessageKind::Text, b"second");
+        assert_eq!(peer.receive(), text("first"));
+        assert_eq!(peer.receive(), text("second"));
+        peer.close_cleanly(1000);
     }
     let server = Server::start(&["--websocket", "--fail", "100"]);
-    let door = Door {
+    let target = Target {
         port: server.port(),
         path: "/echo",
         protocols: &[],
     };
-    assert_eq!(Peer::try_open(&door).err(), Some(Fault::Refused(503)));
+    assert_eq!(Peer::try_open(&target).err(), Some(Fault::Refused(503)));
 }

@@ -1,5 +1,5 @@
-//! The subjects of the study `websocket`: each must behave as `abx serve --websocket`, which is one
-//! of them.
+//! The subjects of the study `websocket`. Each must behave like `abx serve --websocket`, which is
+//! one of them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use abx_lab::study_file::{self, SubjectSpec};
 use abx_lab::{Launch, Source};
 use abx_wire::websocket::{Fault, MessageKind};
 
-use super::driver::{Door, Heard, Peer};
+use super::driver::{Peer, Received, Target};
 use super::foreign::start_on_a_free_port;
 use super::served::members;
 use crate::catalog::built_in::WEBSOCKET;
@@ -21,7 +21,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/websocket")
 }
 
-/// How a subject is started, with its installations.
+/// The launch of a subject, with its installations.
 fn launch(spec: &SubjectSpec, folder: &Path, provisions: &[Provision]) -> Launch {
     let mut subject = spec.subject(folder).unwrap();
     let mut provisions = provisions.iter();
@@ -43,7 +43,7 @@ fn command(launch: &Launch, folder: &Path, port: u16) -> Command {
             .replace("{abx}", ABX)
     });
     let words: Vec<String> = words.collect();
-    // The program may be on the PATH of the subject alone.
+    // The program may be on the subject's PATH only.
     let mut command = Command::new("env");
     command
         .args(&words)
@@ -54,17 +54,17 @@ fn command(launch: &Launch, folder: &Path, port: u16) -> Command {
 
 /// Sends a message and waits for it to come back whole.
 fn exchange(peer: &mut Peer, kind: MessageKind, payload: &[u8]) {
-    peer.say(kind, payload);
-    let heard = peer.hear();
+    peer.send(kind, payload);
+    let received = peer.receive();
     assert!(
-        heard == Heard::whole(kind, payload),
+        received == Received::whole(kind, payload),
         "{kind:?} of {} bytes",
         payload.len()
     );
 }
 
-/// An echo of every form of a length and of the study's own lengths, of fragments, of
-/// pings, and a close.
+/// Checks echoes of every form of a length, of the study's own lengths and of fragments, then pings
+/// and a close.
 fn echo(port: &str) {
     let mut peer = Peer::open(port, "/echo?any=query");
     for length in [0, 5, 125, 126, 5_000, 20_000, 65_535, 65_536, 70_000] {
@@ -74,17 +74,17 @@ fn echo(port: &str) {
         }
     }
     exchange(&mut peer, MessageKind::Binary, b"\xFF\0\x80");
-    peer.say_in_pieces(MessageKind::Text, &[b"gr\xC3", b"", b"\xBC\xC3\x9Fe"]);
-    assert_eq!(peer.hear(), Heard::Pong(vec![0]));
-    assert_eq!(peer.hear(), Heard::Pong(vec![1]));
-    let whole = Heard::whole(MessageKind::Text, "grüße".as_bytes());
-    assert_eq!(peer.hear(), whole);
+    peer.send_in_fragments(MessageKind::Text, &[b"gr\xC3", b"", b"\xBC\xC3\x9Fe"]);
+    assert_eq!(peer.receive(), Received::Pong(vec![0]));
+    assert_eq!(peer.receive(), Received::Pong(vec![1]));
+    let whole = Received::whole(MessageKind::Text, "grüße".as_bytes());
+    assert_eq!(peer.receive(), whole);
     peer.ping(b"are you there");
-    assert_eq!(peer.hear(), Heard::Pong(b"are you there".to_vec()));
-    peer.part(4000);
+    assert_eq!(peer.receive(), Received::Pong(b"are you there".to_vec()));
+    peer.close_cleanly(4000);
 }
 
-/// A chat of three, who all receive its messages in one order, and leave.
+/// A chat of three members, who receive all its messages in one order, and leave.
 fn chat(port: &str) {
     let open = || Peer::open(port, "/chat/red");
     let mut red: Vec<Peer> = (0..3).map(|_| open()).collect();
@@ -96,79 +96,82 @@ fn chat(port: &str) {
         (1, MessageKind::Text, &large),
         (2, MessageKind::Binary, b"\xFF"),
     ] {
-        red[speaker].say(kind, payload);
+        red[speaker].send(kind, payload);
         for member in &mut red {
-            let heard = member.hear();
-            assert!(heard == Heard::whole(kind, payload), "message of {speaker}");
+            let received = member.receive();
+            assert!(
+                received == Received::whole(kind, payload),
+                "message of {speaker}"
+            );
         }
     }
     exchange(&mut blue, MessageKind::Text, b"only me");
-    red.pop().unwrap().part(1000);
+    red.pop().unwrap().close_cleanly(1000);
     drop(red.pop());
     wait_for("two to leave", || (members(port, "red") == 1).then_some(()));
     exchange(&mut red[0], MessageKind::Text, b"alone");
 }
 
 /// A violation of the protocol gets its code and a close; other paths are refused.
-fn quarrel(port: &str) {
+fn violations(port: &str) {
     for (kind, payload, code) in [
         (MessageKind::Text, vec![0xFF], 1007),
         (MessageKind::Binary, vec![0; (16 << 20) + 1], 1009),
     ] {
         let mut peer = Peer::open(port, "/echo");
-        peer.say(kind, &payload);
-        match peer.hear() {
-            Heard::Close(Some(heard), _) => assert_eq!(heard, code),
+        peer.send(kind, &payload);
+        match peer.receive() {
+            Received::Close(Some(received), _) => assert_eq!(received, code),
             other => panic!("{other:?} instead of a close with {code}"),
         }
-        assert_eq!(peer.hear(), Heard::End);
+        assert_eq!(peer.receive(), Received::End);
     }
-    let door = Door {
+    let target = Target {
         port,
         path: "/elsewhere",
         protocols: &[],
     };
-    let fault = Peer::try_open(&door).err();
+    let fault = Peer::try_open(&target).err();
     assert!(matches!(fault, Some(Fault::Refused(_))), "{fault:?}");
-    let door = Door {
+    let target = Target {
         path: "/echo",
         protocols: &["first", "second"],
-        ..door
+        ..target
     };
-    assert_eq!(Peer::try_open(&door).unwrap().protocol(), Some("first"));
+    assert_eq!(Peer::try_open(&target).unwrap().protocol(), Some("first"));
 }
 
 /// A member that never reads is closed before it costs too much memory, and the others continue.
-fn neglect(port: &str) {
+fn slow_reader(port: &str) {
     let mut slow = Peer::open(port, "/chat/slow");
     let mut speaker = Peer::open(port, "/chat/slow");
     wait_for("both", || (members(port, "slow") == 2).then_some(()));
     let payload = vec![7; 64_000];
-    for figure in 0.. {
+    for echoes in 0.. {
         exchange(&mut speaker, MessageKind::Binary, &payload);
-        if figure % 20 == 0 && members(port, "slow") == 1 {
+        if echoes % 20 == 0 && members(port, "slow") == 1 {
             break;
         }
         assert!(
-            figure < 2_000,
+            echoes < 2_000,
             "128 MB wait for a member that does not read"
         );
     }
     let last = loop {
-        match slow.hear() {
-            heard if heard == Heard::whole(MessageKind::Binary, &payload) => {}
+        match slow.receive() {
+            received if received == Received::whole(MessageKind::Binary, &payload) => {}
             other => break other,
         }
     };
     let why = "messages are read too slowly".to_owned();
-    assert_eq!(last, Heard::Close(Some(1008), why));
+    assert_eq!(last, Received::Close(Some(1008), why));
     exchange(&mut speaker, MessageKind::Text, b"still here");
 }
 
 #[test]
 fn every_subject_of_the_study_behaves_like_our_server() {
-    // Method: the needs of subjects are installed by a run, as users install them; then each is
-    // started by its own command, and one client talks to all of them alike.
+    // Method: a run installs what the subjects need, as users install it. Then each is started by
+    // its own command, and one client checks all of them in the same way.
     WEBSOCKET.expect_measured(&WEBSOCKET.json());
     let (file, folder) = study_file::read(&folder()).unwrap();
     let provisions = provision::survey(&file, &folder, &cache().join("abx"));
@@ -179,13 +182,13 @@ fn every_subject_of_the_study_behaves_like_our_server() {
             let (server, port) = start_on_a_free_port(&spec.name, start);
             // A failure is printed with the thread's name.
             let named = thread::Builder::new().name(spec.name.clone());
-            let talk = move || {
+            let checks = move || {
                 let _server = server;
-                for talk in [echo, chat, quarrel, neglect] {
-                    talk(&port);
+                for check in [echo, chat, violations, slow_reader] {
+                    check(&port);
                 }
             };
-            named.spawn_scoped(scope, talk).unwrap();
+            named.spawn_scoped(scope, checks).unwrap();
         }
     });
 }
