@@ -1,4 +1,4 @@
-//! Findings about machines that made the load together.
+//! Findings about machines that generate the load together.
 
 use abx_evidence::record::{AgentRecord, FleetRecord, Measured, OnLoss};
 use abx_evidence::{FindingId, Level};
@@ -6,7 +6,7 @@ use abx_fixtures::{Compared, find, ids, judged, pair};
 
 use crate::judge::compared::scope::fleet;
 
-/// A comparison with three agents, with this change to them.
+/// A comparison with three agents after a change to them.
 fn with(change: impl FnOnce(&mut FleetRecord)) -> Measured {
     let mut record = pair();
     let mut three = fleet(&[true, true, true]);
@@ -26,8 +26,8 @@ fn is_lost(agent: &mut AgentRecord) {
 
 #[test]
 fn blocks_with_different_loads_are_not_judged_together() {
-    // Method: an agent is lost in a block, behind which the others of six blocks have less
-    // load; those that came to their end with one load are judged, whichever are more.
+    // Method: an agent is lost in one of six blocks, after which the remaining agents apply less
+    // load. The larger group of complete blocks with an equal load is judged.
     for (cut_at, judged_blocks, others, is_there) in [
         (6, 6, 0, true),
         (4, 4, 1, true),
@@ -55,8 +55,9 @@ fn blocks_with_different_loads_are_not_judged_together() {
 }
 
 #[test]
-fn how_each_agent_kept_up_is_told_by_its_name() {
-    // Method: just below and above each limit; times that workers waited are of all of them.
+fn the_pace_of_each_agent_is_reported_by_its_name() {
+    // Method: just below and just above each limit; the times that workers waited are sums over
+    // all of them.
     let of_pace = |wall_ns, busy_ns, wait_ns, late_us, lag_us| {
         with(|fleet| {
             let pace = &mut fleet.agents[1].pace;
@@ -100,8 +101,8 @@ fn how_each_agent_kept_up_is_told_by_its_name() {
 }
 
 #[test]
-fn what_was_collected_is_marked_and_a_missing_part_is_a_bound() {
-    // Method: what agents had saved, of all and of two.
+fn collected_agents_are_marked_and_a_missing_part_is_a_bound() {
+    // Method: the saved parts of all agents, and of two.
     let collected = (FindingId::Collected, Level::Note);
     let measured = with(|fleet| fleet.collected = true);
     assert_eq!(found(measured), std::slice::from_ref(&collected));

@@ -1,11 +1,11 @@
-//! Subjects whose starts are of two kinds.
+//! Subjects with two kinds of starts.
 
 use abx_evidence::{ArrivalKind, Finding, FindingId, Level, Measured};
 
 use abx_fixtures::{OK, each_slice, find, judged, leave_after, study};
 
-/// Verified responses per slice in 24 blocks: so many, or a share of them in these blocks, with
-/// a ripple of about 2 %.
+/// Verified responses per slice in 24 blocks: `usual`, or a share of it in these blocks, with a
+/// ripple of about 2 %.
 fn starts(usual: u64, share: f64, blocks: &[usize]) -> Vec<u64> {
     let level = |block| if blocks.contains(&block) { share } else { 1.0 };
     let ripple = |block| 1.0 + 0.01 * ((7 * block % 5) as f64 - 2.0);
@@ -20,8 +20,8 @@ fn found(record: Measured) -> Option<Finding> {
 
 #[test]
 fn starts_that_serve_a_quarter_are_a_group_of_their_own() {
-    // Method: the shape that Apache's event worker had: 2 of 24 starts at a quarter of the
-    // throughput; then one start, which is an outlier, and none.
+    // Method: the pattern of Apache's event worker: 2 of 24 starts at a quarter of the
+    // throughput; then one such start, which is an outlier, and none.
     let usual = starts(OK, 1.0, &[]);
     let record = |slow: &[usize]| study(&[("old", &usual), ("new", &starts(2_700, 0.25, slow))]);
     let finding = found(record(&[5, 17])).unwrap();
@@ -39,9 +39,9 @@ fn starts_that_serve_a_quarter_are_a_group_of_their_own() {
 }
 
 #[test]
-fn what_all_subjects_have_in_the_same_blocks_is_no_difference_of_starts() {
-    // Method: both subjects slow in the same two blocks, which is the machine; then each in two
-    // blocks of its own.
+fn blocks_in_which_all_subjects_are_slow_are_no_difference_of_starts() {
+    // Method: both subjects slow in the same two blocks, because of the machine; then each in
+    // two blocks of its own.
     let record = |slow: &[usize]| {
         study(&[
             ("old", &starts(OK, 0.5, &[5, 17])),
@@ -55,9 +55,9 @@ fn what_all_subjects_have_in_the_same_blocks_is_no_difference_of_starts() {
 }
 
 #[test]
-fn a_subject_that_has_left_shares_the_blocks_that_it_has() {
-    // Method: two subjects are slow in the same two blocks, and the one that was left out after
-    // the 13th block has the first of them only. Then it has neither, so that nothing is shared.
+fn a_subject_that_has_left_shares_only_its_own_blocks() {
+    // Method: two subjects are slow in the same two blocks, and the subject that left after the
+    // 13th block has only the first of them. Then it has neither, so that nothing is shared.
     let settled_after = |blocks: u32| {
         let slow = starts(OK, 0.5, &[5, 17]);
         let mut record = study(&[("old", &slow), ("new", &slow), ("far", &slow)]);
@@ -72,9 +72,9 @@ fn a_subject_that_has_left_shares_the_blocks_that_it_has() {
 }
 
 #[test]
-fn starts_of_two_costs_differ_if_a_rate_sets_the_throughput() {
+fn starts_at_a_fixed_rate_differ_by_their_costs() {
     // Method: a constant rate, and half of the starts at twice the CPU time per response; the
-    // costlier ones are named. A subject that was already running has no starts.
+    // costlier starts are named. A subject that was already running has no starts.
     let mut record = study(&[("old", &[OK; 8]), ("new", &[OK; 8])]);
     record.loads[0].settings.arrivals.kind = ArrivalKind::Constant;
     record.loads[0].settings.arrivals.rate_per_s = Some(100_000.0);
@@ -98,7 +98,7 @@ fn starts_of_two_costs_differ_if_a_rate_sets_the_throughput() {
 }
 
 #[test]
-fn two_levels_within_the_margin_are_not_worth_a_word() {
+fn two_levels_within_the_margin_are_not_reported() {
     // Method: half of the starts 2 % slower, without any other noise, at a margin of 3 %.
     let levels = [8_820, 9_000, 8_820, 9_000, 8_820, 9_000, 8_820, 9_000];
     let mut record = study(&[("old", &[OK; 8]), ("new", &levels)]);
