@@ -42,23 +42,16 @@ fn ask(record: &StudyRecord, text: &str) -> Vec<ExpectationResult> {
 
 /// The standing of the only result.
 fn standing(record: &StudyRecord, text: &str) -> Standing {
-    let mut expectation_results = ask(record, text);
-    assert_eq!(expectation_results.len(), 1, "{expectation_results:?}");
-    expectation_results.remove(0).standing
+    let mut results = ask(record, text);
+    assert_eq!(results.len(), 1, "{results:?}");
+    results.remove(0).standing
 }
 
 fn not_slower(record: &StudyRecord, share: f64) -> Vec<Standing> {
     let expectation = Expectation::not_slower(share).unwrap();
-    let all_expectation_results = expectation_results(record, &[expectation]);
-    assert!(
-        all_expectation_results
-            .iter()
-            .all(|expectation_result| !expectation_result.is_demanded)
-    );
-    all_expectation_results
-        .into_iter()
-        .map(|expectation_result| expectation_result.standing)
-        .collect()
+    let results = expectation_results(record, &[expectation]);
+    assert!(results.iter().all(|result| !result.is_demanded));
+    results.into_iter().map(|result| result.standing).collect()
 }
 
 /// A judged pair whose primary comparison has this interval.
@@ -89,12 +82,8 @@ fn an_expectation_holds_or_fails_only_with_its_whole_interval() {
     for (interval, holds) in table {
         let record = with(Metric::Throughput, interval);
         for (sign, holds) in [">=", "<=", ">", "<"].into_iter().zip(holds) {
-            let found_standing = standing(&record, &format!("new {sign} 0.97 * old"));
-            assert_eq!(
-                found_standing == Standing::Holds,
-                holds,
-                "{interval:?} {sign}"
-            );
+            let standing = standing(&record, &format!("new {sign} 0.97 * old"));
+            assert_eq!(standing == Standing::Holds, holds, "{interval:?} {sign}");
         }
     }
     let around = with(Metric::Throughput, [0.95, 1.02]);
@@ -115,13 +104,13 @@ proptest! {
         // Method: `>=` compared with `<`, and with its mirror image.
         let mut record = with(Metric::Throughput, [low, low * (1.0 + width)]);
         record.conclusions.comparisons[0].at_least = is_bound;
-        let there = standing(&record, &format!("new >= {factor} * old"));
+        let usual = standing(&record, &format!("new >= {factor} * old"));
         let opposite = standing(&record, &format!("new < {factor} * old"));
-        prop_assert_eq!(there == Standing::Holds, opposite == Standing::Fails);
-        prop_assert_eq!(there == Standing::Fails, opposite == Standing::Holds);
+        prop_assert_eq!(usual == Standing::Holds, opposite == Standing::Fails);
+        prop_assert_eq!(usual == Standing::Fails, opposite == Standing::Holds);
         // One part in a million: the reciprocal rounds the last digit.
-        let looser = standing(&record, &format!("old <= {} * new", 1.000_001 / factor));
-        prop_assert!(there != Standing::Holds || looser == Standing::Holds);
+        let mirrored = standing(&record, &format!("old <= {} * new", 1.000_001 / factor));
+        prop_assert!(usual != Standing::Holds || mirrored == Standing::Holds);
     }
 }
 
@@ -133,11 +122,11 @@ fn either_order_of_two_subjects_is_allowed() {
     let mirrored = ask(&record, "old < new").remove(0);
     assert_eq!(straight.standing, Standing::Holds);
     assert_eq!(mirrored.standing, Standing::Holds);
-    let [bounds, other]: [Bounds; 2] =
-        [straight, mirrored].map(|expectation_result| expectation_result.bounds.unwrap());
-    assert_close(bounds.ratio * other.ratio, 1.0);
-    assert_close(bounds.low * other.high, 1.0);
-    assert_close(bounds.high * other.low, 1.0);
+    let [straight, mirrored]: [Bounds; 2] =
+        [straight, mirrored].map(|result| result.bounds.unwrap());
+    assert_close(straight.ratio * mirrored.ratio, 1.0);
+    assert_close(straight.low * mirrored.high, 1.0);
+    assert_close(straight.high * mirrored.low, 1.0);
 }
 
 #[test]
@@ -161,10 +150,8 @@ fn an_expectation_without_a_load_applies_to_every_load() {
     // Method: two loads with and without a name, and a metric that has no load.
     let record = StudyRecord::judged(two_loads());
     let loads = |text: &str| -> Vec<String> {
-        let expectation_results = ask(&record, text).into_iter();
-        expectation_results
-            .map(|expectation_result| expectation_result.load)
-            .collect()
+        let results = ask(&record, text).into_iter();
+        results.map(|result| result.load).collect()
     };
     assert_eq!(loads("new > old"), ["small", "large"]);
     assert_eq!(loads("new > old @ large"), ["large"]);
@@ -180,10 +167,10 @@ fn a_named_metric_is_taken_as_it_is_and_no_metric_means_speed() {
     // Method: a primary time for which `new` has 0.8, so that it is 1.25 times as fast.
     let mut record = with(Metric::ResponseP99, [0.8, 0.8]);
     record.conclusions.comparisons.truncate(1);
-    let response = ask(&record, "new >= 1.2 * old").remove(0);
-    assert_eq!(response.standing, Standing::Holds);
-    assert!(response.is_speed_of_time);
-    assert_close(response.bounds.unwrap().ratio, 1.25);
+    let speed = ask(&record, "new >= 1.2 * old").remove(0);
+    assert_eq!(speed.standing, Standing::Holds);
+    assert!(speed.is_speed_of_time);
+    assert_close(speed.bounds.unwrap().ratio, 1.25);
     let named = ask(&record, "response_p99: new <= 0.9 * old").remove(0);
     assert_eq!(named.standing, Standing::Holds);
     assert!(!named.is_speed_of_time);
@@ -374,20 +361,19 @@ fn a_threshold_is_decided_by_the_printed_figure() {
     // Method: 980 responses of 10 ms and 20 of 60 ms, with limits on both sides of each; the
     // share of errors at its limit and beyond it; and too few requests for a quantile.
     let record = run_of(&[(980, 10_000), (20, 60_000)], 0);
-    let holds = |text: &str| standing(&record, text);
-    assert_eq!(holds("p50<11ms"), Standing::Holds);
-    assert_eq!(holds("p50<9ms"), Standing::Fails);
-    assert_eq!(holds("p99<50ms"), Standing::Fails);
-    assert_eq!(holds("p99<70ms @ small"), Standing::Holds);
-    assert_eq!(holds("errors<0.1%"), Standing::Holds);
+    assert_eq!(standing(&record, "p50<11ms"), Standing::Holds);
+    assert_eq!(standing(&record, "p50<9ms"), Standing::Fails);
+    assert_eq!(standing(&record, "p99<50ms"), Standing::Fails);
+    assert_eq!(standing(&record, "p99<70ms @ small"), Standing::Holds);
+    assert_eq!(standing(&record, "errors<0.1%"), Standing::Holds);
     let both = ask(&record, "p99<50ms,errors<0.1%");
     let both: Vec<_> = both
         .iter()
-        .map(|expectation_result| {
+        .map(|result| {
             (
-                expectation_result.expected.as_str(),
-                &expectation_result.standing,
-                expectation_result.is_demanded,
+                result.expected.as_str(),
+                &result.standing,
+                result.is_demanded,
             )
         })
         .collect();
@@ -425,19 +411,15 @@ fn a_threshold_applies_to_each_load_and_each_subject() {
     // Method: two subjects under two loads, with all loads and with a named load.
     let record = StudyRecord::judged(two_loads());
     let subjects = record.measured.subjects.len();
-    let expectation_results = ask(&record, "errors<1%");
-    assert_eq!(expectation_results.len(), 2 * subjects);
+    let results = ask(&record, "errors<1%");
+    assert_eq!(results.len(), 2 * subjects);
     assert!(
-        expectation_results
+        results
             .iter()
-            .all(|expectation_result| expectation_result.standing == Standing::Holds),
-        "{expectation_results:?}"
+            .all(|result| result.standing == Standing::Holds),
+        "{results:?}"
     );
-    let expectation_results = ask(&record, "errors<1% @ large");
-    assert_eq!(expectation_results.len(), subjects);
-    assert!(
-        expectation_results
-            .iter()
-            .all(|expectation_result| expectation_result.load == "large")
-    );
+    let results = ask(&record, "errors<1% @ large");
+    assert_eq!(results.len(), subjects);
+    assert!(results.iter().all(|result| result.load == "large"));
 }

@@ -86,7 +86,7 @@ fn blocks_agree_with_the_summary_of_all_of_them() {
     // the summary; a missing reading stays missing.
     let mut record = pair();
     let conclusions = judge(&record);
-    let whole = conclusions
+    let summary = conclusions
         .summaries
         .iter()
         .find(|summary| summary.subject == "old")
@@ -95,13 +95,13 @@ fn blocks_agree_with_the_summary_of_all_of_them() {
     assert_eq!(blocks.len(), 6);
     for (index, block) in blocks.iter().enumerate() {
         assert_eq!(block.block as usize, index);
-        assert_eq!(block.throughput_per_s, whole.throughput_per_s);
+        assert_eq!(block.throughput_per_s, summary.throughput_per_s);
         assert_eq!(
             block.server_cpu_us_per_request,
-            whole.server_cpu_us_per_request
+            summary.server_cpu_us_per_request
         );
-        assert_eq!(block.server_busy, whole.server_busy);
-        assert_eq!(block.rss_bytes_max, whole.rss_bytes);
+        assert_eq!(block.server_busy, summary.server_busy);
+        assert_eq!(block.rss_bytes_max, summary.rss_bytes);
     }
     record.blocks[0].loads[0].rounds[0].slices[0].server_cpu_ns = None;
     let blocks = SubjectView::of(&record, &record.loads[0], "old").block_figures();

@@ -77,8 +77,8 @@ fn lines_add_up_to_the_cpu_time_that_slices_counted() {
     assert_eq!((difference.subject.as_str(), difference.blocks), ("new", 6));
     assert!((difference.difference_us.mean - 6.0).abs() < 1e-9);
     let of = |name: &str| {
-        let line = difference.lines.iter().find(|line| line.name == name);
-        let line = line.unwrap();
+        let mut lines = difference.lines.iter();
+        let line = lines.find(|line| line.name == name).unwrap();
         (line.cost.us_per_response, line.cost.is_certain())
     };
     assert_eq!(of("system call openat"), ([5.0, 0.0], true));
@@ -215,10 +215,10 @@ fn a_kernel_that_was_not_sampled_is_one_line() {
         sampled.samples_per_s = 4_000;
         sampled.ledger.without_kernel = true;
     });
-    let slices = |record: &mut Measured, each_ns: Option<u64>| {
+    let set_clocks = |record: &mut Measured, ns: Option<u64>| {
         for subject in ["old", "new"] {
             each_slice(record, subject, |slice| {
-                (slice.server_user_ns, slice.server_system_ns) = (each_ns, each_ns);
+                (slice.server_user_ns, slice.server_system_ns) = (ns, ns);
             });
         }
     };
@@ -229,12 +229,12 @@ fn a_kernel_that_was_not_sampled_is_one_line() {
         let ledger = ledgers.first();
         ledger.map(|ledger| ledger.lines.iter().map(line).collect::<Vec<_>>())
     };
-    let expected = |kernel: f64, each: f64| {
+    let expected = |kernel_us: f64, user_us: f64| {
         let line = |name: &str, us: f64| (name.to_owned(), (us * 1e6_f64).round());
-        let user = ["user a", "user libc.so.6"].map(|name| line(name, each));
-        Some([&[line("kernel, not split", kernel)], &user[..]].concat())
+        let user = ["user a", "user libc.so.6"].map(|name| line(name, user_us));
+        Some([&[line("kernel, not split", kernel_us)], &user[..]].concat())
     };
-    slices(&mut record, Some(1_000));
+    set_clocks(&mut record, Some(1_000));
     assert_eq!(lines(&record), expected(6.0, 1.0));
     let difference = difference(&record);
     let line = difference
@@ -251,7 +251,7 @@ fn a_kernel_that_was_not_sampled_is_one_line() {
     );
     each_record(&mut record, |sampled| sampled.ledger.lost = 1);
     assert_eq!(lines(&record), expected(4.0, 2.0));
-    slices(&mut record, None);
+    set_clocks(&mut record, None);
     assert_eq!(lines(&record), expected(3.2, 2.4));
     each_record(&mut record, |sampled| sampled.server_user_ns = None);
     assert_eq!(lines(&record), None);
@@ -355,12 +355,11 @@ fn graph(record: &Measured, subject: &str) -> FlameGraph {
 
 /// The cost of each function of a graph, with its depth and name.
 fn costs(functions: &[FlameFunction], depth: usize) -> Vec<(usize, String, [f64; 2])> {
-    let each = functions.iter().flat_map(|function| {
-        let us = function.us_per_response;
-        let own = (depth, function.name.clone(), us);
-        [own].into_iter().chain(costs(&function.callees, depth + 1))
+    let rows = functions.iter().flat_map(|function| {
+        let row = (depth, function.name.clone(), function.us_per_response);
+        [row].into_iter().chain(costs(&function.callees, depth + 1))
     });
-    each.collect()
+    rows.collect()
 }
 
 #[test]
@@ -376,7 +375,7 @@ fn a_flame_graph_adds_up_to_the_cpu_time_that_slices_counted() {
         ledger.add(&Line::system_call("read"), ["main", "read"], 25);
         ledger.add_others(&Line::Kernel, 20);
     }
-    let near = |seen: f64, expected: f64| (seen - expected).abs() < 1e-9;
+    let near = |us: f64, expected: f64| (us - expected).abs() < 1e-9;
     let alone = graph(&record, "new");
     assert!(near(alone.us_per_response[0], 10.0), "{alone:?}");
     let expected = [
@@ -386,18 +385,19 @@ fn a_flame_graph_adds_up_to_the_cpu_time_that_slices_counted() {
         (1, "read", 2.5),
         (1, "work", 5.5),
     ];
-    let seen = costs(&alone.functions, 0);
-    assert_eq!(seen.len(), expected.len(), "{seen:?}");
-    for ((depth, name, us), expected) in seen.iter().zip(expected) {
+    let rows = costs(&alone.functions, 0);
+    assert_eq!(rows.len(), expected.len(), "{rows:?}");
+    for ((depth, name, us), expected) in rows.iter().zip(expected) {
         assert_eq!((*depth, name.as_str()), (expected.0, expected.1));
         assert!(near(us[0], expected.2) && us[1] == 0.0, "{name}: {us:?}");
     }
     let load = &record.loads[0];
     let both = flame_graph_of_pair(&record, load, ["new", "old"]).expect("both were sampled");
-    let [ours, theirs] = both.us_per_response;
-    assert!(near(ours, 10.0) && near(theirs, 4.0), "{both:?}");
+    let [new, old] = both.us_per_response;
+    assert!(near(new, 10.0) && near(old, 4.0), "{both:?}");
     let work = costs(&both.functions, 0).pop().expect("it has functions");
-    assert!(near(work.2[0], 5.5) && near(work.2[1], 4.0), "{work:?}");
+    let [new, old] = work.2;
+    assert!(near(new, 5.5) && near(old, 4.0), "{work:?}");
     assert_eq!(flame_graph(&record, load, "another"), None);
 }
 
@@ -416,14 +416,14 @@ fn deep_chains_end_in_one_function_for_all_deeper_functions() {
             ledger.add(&Line::Kernel, names[..depth].iter().map(String::as_str), 1);
         }
     }
-    let seen = costs(&graph(&record, "new").functions, 0);
-    let deepest: Vec<&str> = seen
+    let rows = costs(&graph(&record, "new").functions, 0);
+    let deepest: Vec<&str> = rows
         .iter()
         .filter(|(depth, ..)| *depth == FLAME_DEPTH_MAX - 1)
         .map(|(_, name, _)| name.as_str())
         .collect();
     assert_eq!(deepest, ["f47", DEEPER]);
-    assert!(seen.iter().all(|(depth, ..)| *depth < FLAME_DEPTH_MAX));
+    assert!(rows.iter().all(|(depth, ..)| *depth < FLAME_DEPTH_MAX));
 }
 
 /// Gives a subject these counts in each block.

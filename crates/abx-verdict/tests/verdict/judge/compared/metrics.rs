@@ -234,12 +234,12 @@ fn a_quantile_that_rests_on_no_response_bounds_in_one_direction_only() {
 /// each of them may lengthen the p99 by 1 µs.
 fn unknown(old_us: u64, unknown: u64, blocks: usize) -> Measured {
     let mut record = open(&[]);
-    for (number, block) in record.blocks.iter_mut().enumerate() {
+    for (index, block) in record.blocks.iter_mut().enumerate() {
         let histograms = &mut block.loads[0].histograms;
         let mut old = Histograms::default();
-        fill(&mut old.response, 18_000, old_us + number as u64);
+        fill(&mut old.response, 18_000, old_us + index as u64);
         histograms.insert("old".to_owned(), old);
-        let unknown = if number < blocks { unknown } else { 0 };
+        let unknown = if index < blocks { unknown } else { 0 };
         let mut new = Histograms::default();
         fill(&mut new.response, 17_600, 400);
         (0..400 - unknown).for_each(|place| fill(&mut new.response, 1, 351 + unknown + place));
@@ -263,7 +263,7 @@ fn a_few_unknown_times_leave_a_quantile_as_it_is() {
         let exact = by(&known, Metric::ResponseP99).unwrap();
         let off = (p99.ratio.unwrap() / exact.ratio.unwrap()).ln();
         assert!(off.abs() < 0.005, "{p99:?}");
-        // The interval holds what it may be.
+        // The interval holds the possible ratios.
         assert!(
             p99.low <= exact.low && exact.high <= p99.high,
             "{p99:?} {exact:?}"

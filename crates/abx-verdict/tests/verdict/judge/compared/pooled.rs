@@ -31,22 +31,22 @@ fn differing_days_have_a_mean_and_a_prediction() {
     assert!((mean.ratio - 1.1).abs() < 1e-4, "{mean:?}");
     assert!(((mean.high / mean.ratio).ln() - 4.302_65 * step / 3.0_f64.sqrt()).abs() < 1e-3);
     let next = pooled_comparison.prediction.unwrap();
-    let half = 12.706_2 * step * (4.0_f64 / 3.0).sqrt();
+    let half_width = 12.706_2 * step * (4.0_f64 / 3.0).sqrt();
     assert!(
-        ((next.high / next.ratio).ln() - half).abs() < 0.01,
+        ((next.high / next.ratio).ln() - half_width).abs() < 0.01,
         "{next:?}"
     );
     assert!(
         (pooled_comparison.between.unwrap() - 0.1).abs() < 0.001,
         "{pooled_comparison:?}"
     );
-    let each: Vec<f64> = pooled_comparison
+    let ratios: Vec<f64> = pooled_comparison
         .each
         .iter()
         .map(|bounds| bounds.unwrap().ratio)
         .collect();
-    for (result, expected) in each.iter().zip([1.0, 1.1, 1.21]) {
-        assert!((result - expected).abs() < 1e-4, "{each:?}");
+    for (ratio, expected) in ratios.iter().zip([1.0, 1.1, 1.21]) {
+        assert!((ratio - expected).abs() < 1e-4, "{ratios:?}");
     }
     assert_eq!(of(&days[..2]).comparisons[0].prediction, None);
 }

@@ -140,8 +140,9 @@ fn a_subject_that_has_left_keeps_the_result_of_its_blocks() {
     let after = judged(record.clone());
     let of = |subject: &str, conclusions: &Conclusions| {
         let mut primary = conclusions.primary();
-        let found = primary.find(|comparison| comparison.subject == subject);
-        let comparison = found.unwrap();
+        let comparison = primary
+            .find(|comparison| comparison.subject == subject)
+            .unwrap();
         (comparison.blocks, comparison.verdict, comparison.low)
     };
     assert_eq!(of("same", &before), of("same", &after));

@@ -3,7 +3,7 @@
 use abx_evidence::record::{Contrast, Settings};
 use abx_evidence::{Finding, FindingId, Measured};
 use abx_stats::stop::Decision;
-use abx_verdict::{Comparison, Metric, Place, Ranking, Verdict, may_stop};
+use abx_verdict::{Comparison, Metric, Ranking, Verdict, may_stop};
 
 use abx_fixtures::{
     OK, all_slices, judged, longer, pair, primary, response, sides, study, two_loads,
@@ -27,12 +27,11 @@ fn ranking(record: Measured) -> Ranking {
 }
 
 fn texts(ranking: &Ranking) -> Vec<(&str, String, bool)> {
-    let text = |place: &'_ Place| (place.text(), place.tied_for_first);
-    let each = ranking.places.iter().map(|place| {
-        let (text, tied) = text(place);
-        (place.subject.as_str(), text, tied)
-    });
-    each.collect()
+    ranking
+        .places
+        .iter()
+        .map(|place| (place.subject.as_str(), place.text(), place.tied_for_first))
+        .collect()
 }
 
 #[test]
@@ -207,13 +206,13 @@ fn findings_about_one_pair_stand_in_the_pair_and_all_others_are_referenced() {
         let are_known = |finding: &Finding| record.validity.findings.contains(finding);
         assert!(!comparison.own_findings.iter().any(are_known));
     }
-    let alone = pairs
+    let limited = pairs
         .iter()
-        .find(|comparison| !comparison.own_findings.is_empty());
-    let alone = alone.expect("both are the generator's");
-    assert_eq!([&*alone.subject, &*alone.baseline], ["c", "b"]);
-    assert_eq!(alone.own_findings[0].id, FindingId::GeneratorBound);
-    assert_eq!(alone.verdict, Verdict::Invalid);
+        .find(|comparison| !comparison.own_findings.is_empty())
+        .expect("the generator limits both");
+    assert_eq!([&*limited.subject, &*limited.baseline], ["c", "b"]);
+    assert_eq!(limited.own_findings[0].id, FindingId::GeneratorBound);
+    assert_eq!(limited.verdict, Verdict::Invalid);
 }
 
 #[test]
@@ -398,8 +397,7 @@ fn a_ranking_holds_the_pairs_of_its_load_in_short_form() {
         );
         let json = serde_json::to_value(ranking).unwrap();
         for (short, comparison) in json["pairs"].as_array().unwrap().iter().zip(&ranking.pairs) {
-            let number = |key: &str| short[key].as_f64();
-            let bounds = [number("ratio"), number("low"), number("high")];
+            let bounds = ["ratio", "low", "high"].map(|key| short[key].as_f64());
             assert_eq!(bounds, [comparison.ratio, comparison.low, comparison.high]);
         }
     }

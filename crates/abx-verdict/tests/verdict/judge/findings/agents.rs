@@ -28,7 +28,7 @@ fn is_lost(agent: &mut AgentRecord) {
 fn blocks_with_different_loads_are_not_judged_together() {
     // Method: an agent is lost in one of six blocks, after which the remaining agents apply less
     // load. The larger group of complete blocks with an equal load is judged.
-    for (cut_at, judged_blocks, others, is_there) in [
+    for (cut_at, judged_blocks, others, has_all_agents) in [
         (6, 6, 0, true),
         (4, 4, 1, true),
         (2, 3, 2, false),
@@ -44,13 +44,17 @@ fn blocks_with_different_loads_are_not_judged_together() {
         }
         assert_eq!(record.complete_blocks().count(), judged_blocks, "{cut_at}");
         assert_eq!(record.blocks_of_another_load(), others, "{cut_at}");
-        assert_eq!(record.judged_without().is_empty(), is_there, "{cut_at}");
+        assert_eq!(
+            record.judged_without().is_empty(),
+            has_all_agents,
+            "{cut_at}"
+        );
         let record = judged(record);
         let findings = Compared::of(&record, &record.comparisons[0]).findings;
         let lost = find(&findings, FindingId::AgentLost).expect("it is told");
         assert_eq!(lost.level, Level::Note, "{cut_at}");
         let is_smaller = lost.message.contains("smaller load");
-        assert_eq!(is_smaller, !is_there, "{}", lost.message);
+        assert_eq!(is_smaller, !has_all_agents, "{}", lost.message);
     }
 }
 

@@ -38,8 +38,8 @@ fn crashes(down_ms: [[u64; 7]; 2]) -> Measured {
         left_out: Vec::new(),
     }];
     for (place, block) in record.blocks.iter_mut().enumerate() {
-        let each = names.iter().zip(down_ms);
-        block.faults = each
+        let crashes = names.iter().zip(down_ms);
+        block.faults = crashes
             .map(|(name, down_ms)| crash(name, down_ms[place]))
             .collect();
     }
@@ -51,9 +51,9 @@ fn crash(subject: &str, down_ms: u64) -> FaultSlice {
     let buckets = (WITHIN_NS / BUCKET_NS) as usize;
     let first = (STRUCK_NS / BUCKET_NS) as usize;
     let down = (down_ms * MS / BUCKET_NS) as usize;
-    let each = (BUCKET_NS / INTERVAL_NS) as u32;
+    let due_per_bucket = (BUCKET_NS / INTERVAL_NS) as u32;
     let mut failed = vec![0; buckets];
-    failed[first..first + down].fill(each);
+    failed[first..first + down].fill(due_per_bucket);
     FaultSlice {
         fault: "crash".to_owned(),
         subject: subject.to_owned(),

@@ -285,8 +285,7 @@ fn a_record_that_is_no_run_is_a_study() {
     // Method: a study of two subjects, of one in many slices, and without a block; and each key
     // of a run removed from its file.
     let mut planned = run();
-    let found_in_pilot = pilot(&mut pair()).subjects.clone();
-    pilot(&mut planned).subjects = found_in_pilot;
+    pilot(&mut planned).subjects = pilot(&mut pair()).subjects.clone();
     let mut unmeasured = run();
     unmeasured.blocks.clear();
     for record in [pair(), planned, unmeasured] {
@@ -297,9 +296,9 @@ fn a_record_that_is_no_run_is_a_study() {
             STUDY_SCHEMA
         );
     }
-    let whole = serde_json::to_value(judged(run())).unwrap();
+    let run = serde_json::to_value(judged(run())).unwrap();
     for key in ["settings", "loads", "subjects", "blocks", "machine"] {
-        let mut json = whole.clone();
+        let mut json = run.clone();
         assert!(json.as_object_mut().unwrap().remove(key).is_some(), "{key}");
         let error = serde_json::from_value::<StudyRecord>(json).unwrap_err();
         assert!(error.to_string().contains(key), "{error}");
