@@ -296,8 +296,8 @@ const KINDS: [Noise; 6] = [
     Noise::Bimodal,
 ];
 
-/// Five loads of two subjects, and three loads of six. Subjects are equal, or differ by nothing,
-/// by the margin and by more; the noise of the loads is unequal.
+/// Five loads of two subjects, and three loads of six: once with equal subjects, and once with
+/// differences of nothing, the margin and more. The noise of the loads is unequal.
 fn kinds_of_study() -> [Study; 4] {
     let of_two = |name, ratios: [f64; 5], spreads: [f64; 5]| Study {
         name,
