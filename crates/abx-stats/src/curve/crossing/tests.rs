@@ -8,7 +8,7 @@ const AT: [f64; 4] = [10.0, 100.0, 1_000.0, 10_000.0];
 
 /// The crossings of blocks with the same spread around each of these means, so that each
 /// interval reaches 0.0248 to both sides at 95 %.
-fn found(means: &[f64]) -> Vec<Crossing> {
+fn crossings_around(means: &[f64]) -> Vec<Crossing> {
     let blocks: Vec<[f64; 3]> = means
         .iter()
         .map(|mean| [mean - 0.01, *mean, mean + 0.01])
@@ -49,7 +49,7 @@ fn the_ends_are_where_the_interval_leaves_zero() {
     // Method: by hand. Equal spreads and deviations make the half-width
     // constant, 4.30265 · 0.01 / √3 = 0.024841. So the ends lie where the line
     // from 0.1 to -0.1 over a factor of 10 has that value.
-    let crossing = found(&[0.1, -0.1])[0];
+    let crossing = crossings_around(&[0.1, -0.1])[0];
     let share = 0.024_841_5 / 0.2;
     assert_eq!(
         (crossing.before, crossing.after),
@@ -67,7 +67,7 @@ fn the_ends_are_where_the_interval_leaves_zero() {
 fn doubt_reaches_over_uncertain_positions() {
     // Method: 0.01 at 100 connections is not certain, so doubt begins before
     // it, at a share of 0.8351 of the way down from 0.1 to 0.01.
-    let crossing = found(&[0.1, 0.01, -0.1])[0];
+    let crossing = crossings_around(&[0.1, 0.01, -0.1])[0];
     let share = (0.1 - 0.024_841_5) / 0.09;
     assert!(is_close(crossing.low, 10.0 * 10.0_f64.powf(share)));
     assert_eq!(crossing.ahead_until, Some(10.0));
@@ -101,7 +101,7 @@ fn doubt_that_reaches_the_end_of_the_sweep_is_open() {
         ([0.01, -0.01], (false, false)),
     ];
     for (means, (has_low, has_high)) in cases {
-        let crossing = found(&means)[0];
+        let crossing = crossings_around(&means)[0];
         assert_eq!(crossing.low.is_some(), has_low, "{means:?}");
         assert_eq!(crossing.ahead_until.is_some(), has_low, "{means:?}");
         assert_eq!(crossing.high.is_some(), has_high, "{means:?}");
@@ -114,18 +114,18 @@ fn doubt_that_reaches_the_end_of_the_sweep_is_open() {
 fn sides_that_change_between_two_certain_positions_are_one_crossing_or_none() {
     // Method: three changes from certainly above to certainly below are one
     // crossing, at the middle; two changes, back to the first side, are none.
-    let three = found(&[0.1, -0.01, 0.01, -0.1]);
+    let three = crossings_around(&[0.1, -0.01, 0.01, -0.1]);
     assert_eq!(three.len(), 1);
     assert!(is_close(Some(three[0].at), 100.0 * 10.0_f64.sqrt()));
     assert_eq!(three[0].ahead_until, Some(10.0));
     assert_eq!(three[0].ahead_from, Some(10_000.0));
-    assert_eq!(found(&[0.1, -0.01, 0.01, 0.1]), []);
+    assert_eq!(crossings_around(&[0.1, -0.01, 0.01, 0.1]), []);
 }
 
 #[test]
 fn certain_positions_between_crossings_keep_them_apart() {
     // Method: above, below, above, each certain.
-    let both = found(&[0.1, -0.1, 0.1]);
+    let both = crossings_around(&[0.1, -0.1, 0.1]);
     let sides: Vec<_> = both
         .iter()
         .map(|crossing| (crossing.before, crossing.after))
@@ -141,11 +141,11 @@ fn certain_positions_between_crossings_keep_them_apart() {
 #[test]
 fn a_mean_of_zero_is_no_crossing_by_itself() {
     // Method: a mean of 0 at the start, in the middle, everywhere.
-    assert_eq!(found(&[0.0, 0.1, 0.1]), []);
-    assert_eq!(found(&[0.0, -0.1, -0.1]), []);
-    assert_eq!(found(&[0.1, 0.0, 0.1]), []);
-    assert_eq!(found(&[0.0, 0.0, 0.0]), []);
-    assert_eq!(found(&[0.1, 0.0, -0.1])[0].at, 100.0);
+    assert_eq!(crossings_around(&[0.0, 0.1, 0.1]), []);
+    assert_eq!(crossings_around(&[0.0, -0.1, -0.1]), []);
+    assert_eq!(crossings_around(&[0.1, 0.0, 0.1]), []);
+    assert_eq!(crossings_around(&[0.0, 0.0, 0.0]), []);
+    assert_eq!(crossings_around(&[0.1, 0.0, -0.1])[0].at, 100.0);
 }
 
 #[test]

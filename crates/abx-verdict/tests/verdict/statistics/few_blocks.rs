@@ -189,7 +189,7 @@ fn one_spread_for_all_comparisons_fails() {
 
 /// The results of many families, as shares.
 #[derive(Debug, Default)]
-struct Found {
+struct FamilyShares {
     coverage: f64,
     of_noisiest: f64,
     falsely: f64,
@@ -202,8 +202,8 @@ fn family_studies(
     comparisons: usize,
     (spreads, shape, beside): (Spreads, Shape, Beside),
     studies: usize,
-) -> Found {
-    let mut result = Found::default();
+) -> FamilyShares {
+    let mut result = FamilyShares::default();
     let of_all = 1.0 / (studies * comparisons) as f64;
     let of_studies = 1.0 / studies as f64;
     let shared = ClaimFamily::alone(comparisons).ordered(true);

@@ -119,7 +119,7 @@ fn a_quantile_drawn_directly_is_distributed_like_that_of_drawn_requests() {
 }
 
 /// The result of one study.
-struct Found {
+struct StudyResult {
     /// Whether its interval or bound holds the truth; `None` if it has
     /// neither.
     holds: Option<bool>,
@@ -138,7 +138,7 @@ struct Outcome {
     blocks: f64,
 }
 
-fn simulate(noise: Noise, study: impl Fn(u64) -> Found) -> Outcome {
+fn simulate(noise: Noise, study: impl Fn(u64) -> StudyResult) -> Outcome {
     let studies = match noise {
         Noise::Slices => STUDIES_OF_SLICES,
         Noise::Correlated => STUDIES_OF_CORRELATED,
@@ -185,7 +185,7 @@ fn assert_holds(what: &str, pairs: &[(Noise, Outcome)]) {
 }
 
 /// A log ratio of p99 in each block, until the study ends.
-fn p99_study(study: &Study, seed: u64) -> Found {
+fn p99_study(study: &Study, seed: u64) -> StudyResult {
     let mut world = study.world(seed);
     let truth = study.ratios[0].ln();
     let log_ratios = until_enough(|| {
@@ -196,7 +196,7 @@ fn p99_study(study: &Study, seed: u64) -> Found {
         };
         truth + log_p99(speeds[1]) - log_p99(speeds[0])
     });
-    found_in(&log_ratios, truth)
+    result_of(&log_ratios, truth)
 }
 
 /// The p99 of [`REQUESTS`] normal variables without drawing them: their
@@ -210,7 +210,7 @@ fn normal_p99(world: &mut World) -> f64 {
     -Normal::standard().inverse_cdf(exceeded / (exceeded + rest))
 }
 
-fn crossing_study(study: &Study, seed: u64) -> Found {
+fn crossing_study(study: &Study, seed: u64) -> StudyResult {
     let mut world = study.world(seed);
     let mut sweep = vec![Vec::with_capacity(BLOCKS_MAX); CONNECTIONS.len()];
     for _ in 0..BLOCKS_MAX {
@@ -236,14 +236,14 @@ fn crossing_study(study: &Study, seed: u64) -> Found {
             && crossing.high.is_some_and(|high| CROSSING <= high)
     };
     let certain: Vec<_> = crossings.into_iter().filter(Crossing::is_certain).collect();
-    Found {
+    StudyResult {
         holds: (!certain.is_empty()).then(|| certain.iter().any(holds)),
         blocks: sweep.iter().map(Vec::len).max().unwrap_or_default(),
     }
 }
 
 /// Has no result if the capacity of a block lies beyond the grid.
-fn capacity_ratio_study(study: &Study, seed: u64) -> Found {
+fn capacity_ratio_study(study: &Study, seed: u64) -> StudyResult {
     let mut world = study.world(seed);
     let rates = FINE.rates();
     let mut is_beyond = false;
@@ -259,14 +259,14 @@ fn capacity_ratio_study(study: &Study, seed: u64) -> Found {
         });
         subject - baseline
     });
-    let result = found_in(&log_ratios, 0.0);
-    Found {
+    let result = result_of(&log_ratios, 0.0);
+    StudyResult {
         holds: result.holds.filter(|_| !is_beyond),
         ..result
     }
 }
 
-fn capacity_study(study: &Study, grid: Grid, seed: u64) -> Found {
+fn capacity_study(study: &Study, grid: Grid, seed: u64) -> StudyResult {
     let mut world = study.world(seed);
     let rates = grid.rates();
     let mut blocks = vec![Vec::new(); rates.len()];
@@ -279,7 +279,7 @@ fn capacity_study(study: &Study, grid: Grid, seed: u64) -> Found {
     let capacity_estimate = block_capacities(&positions(&rates, &blocks), LIMIT)
         .and_then(|blocks| capacity(&blocks, Confidence::COMPUTED))
         .expect("a grid of ten blocks");
-    Found {
+    StudyResult {
         holds: match capacity_estimate {
             CapacityEstimate::Within(interval) => {
                 Some(interval.low <= CAPACITY && CAPACITY <= interval.high)
@@ -330,11 +330,11 @@ fn until_enough(mut block: impl FnMut() -> f64) -> Vec<f64> {
     values.remove(0)
 }
 
-fn found_in(log_ratios: &[f64], truth: f64) -> Found {
+fn result_of(log_ratios: &[f64], truth: f64) -> StudyResult {
     let interval = PairedMean::of(log_ratios)
         .expect("six finite blocks or more")
         .interval(Confidence::COMPUTED);
-    Found {
+    StudyResult {
         holds: Some(interval.low <= truth && truth <= interval.high),
         blocks: log_ratios.len(),
     }

@@ -29,7 +29,7 @@ fn positions(sweep: &[Vec<f64>]) -> Vec<Position<'_>> {
         .collect()
 }
 
-fn found(sweep: &[Vec<f64>]) -> Vec<Crossing> {
+fn crossings_of(sweep: &[Vec<f64>]) -> Vec<Crossing> {
     crossings(&positions(sweep), CONFIDENCE).expect("a sweep of two blocks or more")
 }
 
@@ -105,7 +105,7 @@ proptest! {
     fn a_scan_finds_the_same_ends_of_a_crossing(sweep in sweeps()) {
         // Method: scan each crossing in small steps. Between its ends, the
         // interval holds 0 everywhere; just outside of them, it does not.
-        for crossing in found(&sweep) {
+        for crossing in crossings_of(&sweep) {
             let last = (sweep.len() - 1) as f64;
             let low = crossing.low.map_or(0.0, f64::log10);
             let high = crossing.high.map_or(last, f64::log10);
@@ -165,7 +165,7 @@ proptest! {
             .filter(|pair| pair[0].1 != pair[1].1)
             .map(|pair| (Some(pair[0].0), pair[0].1, pair[1].1, Some(pair[1].0)))
             .collect();
-        let crossings: Vec<_> = found(&sweep)
+        let crossings: Vec<_> = crossings_of(&sweep)
             .into_iter()
             .filter(Crossing::is_certain)
             .map(|crossing| {
@@ -182,8 +182,8 @@ proptest! {
             .iter()
             .map(|blocks| blocks.iter().map(|block| -block).collect())
             .collect();
-        let crossings = found(&sweep);
-        let mirrored = found(&negated);
+        let crossings = crossings_of(&sweep);
+        let mirrored = crossings_of(&negated);
         prop_assert_eq!(crossings.len(), mirrored.len());
         for (crossing, mirror) in crossings.iter().zip(&mirrored) {
             prop_assert_eq!(crossing.before, mirror.after);

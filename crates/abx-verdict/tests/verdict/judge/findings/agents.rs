@@ -15,7 +15,7 @@ fn with(change: impl FnOnce(&mut FleetRecord)) -> Measured {
     record
 }
 
-fn found(record: Measured) -> Vec<(FindingId, Level)> {
+fn finding_levels(record: Measured) -> Vec<(FindingId, Level)> {
     let record = judged(record);
     ids(&Compared::of(&record, &record.comparisons[0]).findings)
 }
@@ -93,7 +93,7 @@ fn the_pace_of_each_agent_is_reported_by_its_name() {
             vec![busy, late],
         ),
     ] {
-        assert_eq!(found(record.clone()), expected);
+        assert_eq!(finding_levels(record.clone()), expected);
         for finding in judged(record).validity.findings {
             assert!(
                 finding.message.contains("agent agent-2 (2 of 3)"),
@@ -109,11 +109,11 @@ fn collected_agents_are_marked_and_a_missing_part_is_a_bound() {
     // Method: the saved parts of all agents, and of two.
     let collected = (FindingId::Collected, Level::Note);
     let measured = with(|fleet| fleet.collected = true);
-    assert_eq!(found(measured), std::slice::from_ref(&collected));
+    assert_eq!(finding_levels(measured), std::slice::from_ref(&collected));
     let two = with(|fleet| {
         fleet.collected = true;
         is_lost(&mut fleet.agents[1]);
     });
     let lost = (FindingId::AgentLost, Level::Bound);
-    assert_eq!(found(two), [lost, collected]);
+    assert_eq!(finding_levels(two), [lost, collected]);
 }

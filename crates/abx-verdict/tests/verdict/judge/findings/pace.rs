@@ -35,7 +35,7 @@ fn late(record: &mut Measured, p99_us: u64) {
 
 /// The findings after a change, with a generator that waited for this many per mille of the
 /// time.
-fn found(wait: u64, change: impl FnOnce(&mut Measured)) -> Vec<Finding> {
+fn findings_after(wait: u64, change: impl FnOnce(&mut Measured)) -> Vec<Finding> {
     let mut record = open_run();
     slice(&mut record).generator_wait_ns = Some(wait * RUN_NS / 1_000);
     change(&mut record);
@@ -49,7 +49,7 @@ fn findings(record: Measured) -> Vec<Finding> {
 #[test]
 fn an_open_loop_that_kept_its_pace_has_no_findings() {
     // Method: the record that all other tests change.
-    assert_eq!(found(0, |_| ()), []);
+    assert_eq!(findings_after(0, |_| ()), []);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_rate_that_was_not_reached_names_its_limit() {
         (101, 99, 95, 0, Some(Level::Note)),
     ];
     for (missed, generator, server, wait, level) in cases {
-        let findings = found(wait, |record| {
+        let findings = findings_after(wait, |record| {
             unsent(record, missed);
             generator_busy(record, f64::from(generator) / 100.0);
             server_busy(record, f64::from(server) / 100.0);
@@ -94,7 +94,7 @@ fn late_sends_bound_the_times_above_1_ms_and_are_noted_above_a_tenth_of_the_medi
         (5_000, 500, None),
         (5_000, 501, Some(Level::Note)),
     ] {
-        let findings = found(0, |record| {
+        let findings = findings_after(0, |record| {
             late(record, p99);
             times(record, URL).response = histogram(&[(10_000, median)]);
         });
@@ -122,7 +122,7 @@ fn late_sends_name_their_causes_with_a_remedy_for_each() {
         (10, busy, &["used 90 %", "wait 1.0 %"], "other programs"),
     ];
     for (wait, change, causes, remedy) in cases {
-        let findings = found(wait, |record| {
+        let findings = findings_after(wait, |record| {
             late(record, 104_000);
             change(record);
         });
@@ -140,7 +140,7 @@ fn late_sends_name_their_causes_with_a_remedy_for_each() {
 fn waiting_for_a_connection_is_noted_as_the_server_s_doing() {
     // Method: 99 and 100 of 10,000; no send is late by it.
     for (queued, expected) in [(99, None), (100, Some(Level::Note))] {
-        let findings = found(0, |record| slice(record).queued = queued);
+        let findings = findings_after(0, |record| slice(record).queued = queued);
         let finding = find(&findings, FindingId::Queued);
         assert_eq!(finding.map(|finding| finding.level), expected);
         assert!(finding.is_none_or(|finding| finding.remedy.contains("connections")));
@@ -151,7 +151,7 @@ fn waiting_for_a_connection_is_noted_as_the_server_s_doing() {
 fn a_generator_that_lags_behind_its_clock_by_more_than_1_ms_is_noted() {
     // Method: at the limit and just above.
     for (lag, expected) in [(1_000, None), (1_001, Some(Level::Note))] {
-        let findings = found(0, |record| {
+        let findings = findings_after(0, |record| {
             times(record, URL).loop_lag = histogram(&[(98, 1), (2, lag)]);
         });
         assert_eq!(
@@ -166,7 +166,7 @@ fn quantiles_that_rest_on_requests_without_response_are_at_least() {
     // Method: every single timeout affects the longest time, which its sign shows well enough;
     // from the first quantile on, it is a finding about times.
     let without_response = |count: u64, given_up_us: u64| {
-        found(0, |record| {
+        findings_after(0, |record| {
             let counts = [(Outcome::Ok, 10_000 - count), (Outcome::Unfinished, count)];
             response(slice(record), &counts);
             let histograms = times(record, URL);
@@ -190,7 +190,7 @@ fn quantiles_that_rest_on_requests_without_response_are_at_least() {
 #[test]
 fn unsent_requests_are_among_those_without_a_response() {
     // Method: five unsent requests beside two timeouts.
-    let findings = found(0, |record| {
+    let findings = findings_after(0, |record| {
         let counts = [(Outcome::Ok, 9_990), (Outcome::Timeout, 2)];
         response(slice(record), &counts);
         slice(record).unsent = 5;
@@ -216,6 +216,6 @@ fn findings_about_open_loops_do_not_apply_to_closed_loops() {
     let mut closed = run();
     late(&mut closed, 104_000);
     assert_eq!(findings(closed), []);
-    let findings = found(0, |record| generator_busy(record, 0.95));
+    let findings = findings_after(0, |record| generator_busy(record, 0.95));
     assert_eq!(findings, []);
 }

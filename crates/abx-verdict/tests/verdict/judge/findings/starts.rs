@@ -13,7 +13,7 @@ fn starts(usual: u64, share: f64, blocks: &[usize]) -> Vec<u64> {
     (0..24).map(responses).collect()
 }
 
-fn found(record: Measured) -> Option<Finding> {
+fn finding_of(record: Measured) -> Option<Finding> {
     let findings = judged(record).validity.findings;
     find(&findings, FindingId::StartsDiffer).cloned()
 }
@@ -24,7 +24,7 @@ fn starts_that_serve_a_quarter_are_a_group_of_their_own() {
     // throughput; then one such start, which is an outlier, and none.
     let usual = starts(OK, 1.0, &[]);
     let record = |slow: &[usize]| study(&[("old", &usual), ("new", &starts(2_700, 0.25, slow))]);
-    let finding = found(record(&[5, 17])).unwrap();
+    let finding = finding_of(record(&[5, 17])).unwrap();
     assert_eq!(
         (finding.level, finding.subject.as_deref()),
         (Level::Note, Some("new"))
@@ -34,8 +34,8 @@ fn starts_that_serve_a_quarter_are_a_group_of_their_own() {
         "2 of 24 starts of new served 0.25 times as much as the other 22 (7493 instead of 29984 \
          responses/s)"
     );
-    assert_eq!(found(record(&[5])), None);
-    assert_eq!(found(record(&[])), None);
+    assert_eq!(finding_of(record(&[5])), None);
+    assert_eq!(finding_of(record(&[])), None);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn blocks_in_which_all_subjects_are_slow_are_no_difference_of_starts() {
             ("new", &starts(OK, 0.5, slow)),
         ])
     };
-    assert_eq!(found(record(&[5, 17])), None);
+    assert_eq!(finding_of(record(&[5, 17])), None);
     let findings = judged(record(&[3, 12])).validity.findings;
     let of = |finding: &&Finding| finding.id == FindingId::StartsDiffer;
     assert_eq!(findings.iter().filter(of).count(), 2, "{findings:?}");
@@ -64,7 +64,7 @@ fn a_subject_that_has_left_shares_only_its_own_blocks() {
         for subject in ["old", "far"] {
             leave_after(&mut record, subject, blocks);
         }
-        found(record)
+        finding_of(record)
     };
     assert_eq!(settled_after(13), None);
     let finding = settled_after(5).unwrap();
@@ -87,14 +87,14 @@ fn starts_at_a_fixed_rate_differ_by_their_costs() {
         slice.server_cpu_ns = Some(us * 1_000 * responses);
         slices += 1;
     });
-    let finding = found(record.clone()).unwrap();
+    let finding = finding_of(record.clone()).unwrap();
     assert_eq!(
         finding.message,
         "4 of 8 starts of new used 2.00 times as much CPU time per response as the other 4 (20.0 \
          instead of 10.0 µs)"
     );
     record.subjects[1].address = Some("127.0.0.1:8080".to_owned());
-    assert_eq!(found(record), None);
+    assert_eq!(finding_of(record), None);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn two_levels_within_the_margin_are_not_reported() {
     // Method: half of the starts 2 % slower, without any other noise, at a margin of 3 %.
     let levels = [8_820, 9_000, 8_820, 9_000, 8_820, 9_000, 8_820, 9_000];
     let mut record = study(&[("old", &[OK; 8]), ("new", &levels)]);
-    assert_eq!(found(record.clone()), None);
+    assert_eq!(finding_of(record.clone()), None);
     record.settings.margin = 0.01;
-    assert!(found(record).is_some());
+    assert!(finding_of(record).is_some());
 }

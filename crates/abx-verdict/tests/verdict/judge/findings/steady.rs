@@ -26,7 +26,7 @@ fn rounds(of_new: impl Fn(usize, usize) -> u64) -> Measured {
     record
 }
 
-fn found(record: Measured) -> Option<Finding> {
+fn finding_of(record: Measured) -> Option<Finding> {
     let finding = find(&judged(record).validity.findings, FindingId::NeverSteady)?.clone();
     assert_eq!(finding.subject.as_deref(), Some("new"));
     Some(finding)
@@ -36,7 +36,7 @@ fn found(record: Measured) -> Option<Finding> {
 fn a_subject_that_gets_faster_in_every_block_never_settles() {
     // Method: each slice 0.5 % above its predecessor, in every block, and 0.5 % below it.
     let rising = rounds(|_, round| OK + 45 * round as u64);
-    let finding = found(rising).unwrap();
+    let finding = finding_of(rising).unwrap();
     assert_eq!(finding.level, Level::Note);
     assert!(
         finding.message.contains("new keeps getting faster"),
@@ -44,7 +44,7 @@ fn a_subject_that_gets_faster_in_every_block_never_settles() {
     );
     assert!(finding.message.contains("8 of 8 blocks"), "{finding:?}");
     let falling = rounds(|_, round| OK - 45 * round as u64);
-    assert!(found(falling).unwrap().message.contains("slower"));
+    assert!(finding_of(falling).unwrap().message.contains("slower"));
 }
 
 #[test]
@@ -55,11 +55,11 @@ fn random_changes_in_either_direction_are_no_trend_of_the_subject() {
         0 => OK + 45 * round as u64,
         _ => OK - 45 * round as u64,
     });
-    assert_eq!(found(to_and_fro), None);
-    assert_eq!(found(rounds(|_, _| OK)), None);
+    assert_eq!(finding_of(to_and_fro), None);
+    assert_eq!(finding_of(rounds(|_, _| OK)), None);
     let mut few = rounds(|_, round| OK + 45 * round as u64);
     few.blocks.truncate(5);
-    assert_eq!(found(few), None);
+    assert_eq!(finding_of(few), None);
 }
 
 /// The message about `new` if it had not settled in the pilot.

@@ -59,7 +59,7 @@ fn judged(record: Measured) -> StudyRecord {
     record
 }
 
-fn found(change: impl FnOnce(&mut Measured)) -> Vec<Finding> {
+fn findings_after(change: impl FnOnce(&mut Measured)) -> Vec<Finding> {
     let mut record = run();
     change(&mut record);
     judged(record).conclusions.validity.findings
@@ -68,7 +68,7 @@ fn found(change: impl FnOnce(&mut Measured)) -> Vec<Finding> {
 #[test]
 fn a_sound_run_has_no_findings() {
     // Method: the record that all other tests change.
-    assert_eq!(found(|_| ()), []);
+    assert_eq!(findings_after(|_| ()), []);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn failed_requests_are_noted_and_void_above_one_in_a_thousand() {
     ];
     for (kind, count, level) in table {
         let counts = [(Outcome::Ok, 10_000 - count), (kind, count)];
-        let findings = found(|record| response(slice(record), &counts));
+        let findings = findings_after(|record| response(slice(record), &counts));
         assert_eq!(ids(&findings), [(FindingId::FailedRequests, level)]);
         let figures = format!("{count} of 10000 requests to http://127.0.0.1:8080/small.bin");
         assert!(findings[0].message.contains(&figures), "{findings:?}");
@@ -115,7 +115,7 @@ fn each_circumstance_of_a_run_has_its_finding() {
         }),
     ];
     for (id, level, change) in cases {
-        let findings = found(change);
+        let findings = findings_after(change);
         assert_eq!(ids(&findings), [(id.clone(), level)]);
         assert!(!findings[0].remedy.is_empty(), "{id}");
     }
@@ -125,7 +125,7 @@ fn each_circumstance_of_a_run_has_its_finding() {
 fn a_busy_generator_limits_only_a_server_with_time_to_spare() {
     // Method: generator at 89 % and at 90 %, server at 94 %, at 95 % and unseen.
     let message = |generator: f64, server: Option<f64>| {
-        let findings = found(|record| {
+        let findings = findings_after(|record| {
             generator_busy(record, generator);
             match server {
                 Some(busy) => server_busy(record, busy),
@@ -150,7 +150,7 @@ fn a_busy_generator_limits_only_a_server_with_time_to_spare() {
 fn a_busy_thread_of_a_server_on_many_processors_is_its_limit() {
     // Method: eight processors, of which the server uses one, by one thread or by several.
     let is_bound = |busiest_thread: f64| {
-        let findings = found(|record| {
+        let findings = findings_after(|record| {
             record.settings.subject_cpus = (0..8).collect();
             record.settings.generator_cpus = vec![8];
             generator_busy(record, 0.95);
@@ -167,7 +167,7 @@ fn a_busy_thread_of_a_server_on_many_processors_is_its_limit() {
 fn a_generator_that_waits_for_its_processor_is_busy() {
     // Method: 80 % work and 9 or 10 % waiting of each second of one thread.
     let is_bound = |waited_ns: u64| {
-        let findings = found(|record| {
+        let findings = findings_after(|record| {
             generator_busy(record, 0.8);
             server_busy(record, 0.5);
             slice(record).generator_wait_ns = Some(waited_ns);
@@ -181,7 +181,7 @@ fn a_generator_that_waits_for_its_processor_is_busy() {
 #[test]
 fn the_worst_finding_of_a_run_comes_first() {
     // Method: a note that is found before a bound, and a note after it.
-    let findings = found(|record| {
+    let findings = findings_after(|record| {
         record.end = StudyEnd::Interrupted;
         generator_busy(record, 1.0);
         server_busy(record, 0.5);
@@ -195,7 +195,7 @@ fn the_worst_finding_of_a_run_comes_first() {
 fn findings_that_only_affect_comparisons_do_not_apply_to_a_run() {
     // Method: its only block, a server that was already running, one disturbed round, and a
     // generator on the server's processor lead to no finding.
-    let quiet = found(|record| {
+    let quiet = findings_after(|record| {
         record.settings.subject_cpus = vec![1];
         let round = &mut record.blocks[0].loads[0].rounds[0];
         round.disturbed = vec![abx_evidence::record::Disturbance::Steal];
@@ -206,7 +206,7 @@ fn findings_that_only_affect_comparisons_do_not_apply_to_a_run() {
 #[test]
 fn remedies_of_a_run_name_its_own_flags() {
     // Method: half of the response time is missing, where a comparison should use longer slices.
-    let findings = found(|record| slice(record).response_ns_sum /= 2);
+    let findings = findings_after(|record| slice(record).response_ns_sum /= 2);
     let finding = find(&findings, FindingId::LittleLaw).unwrap();
     assert!(finding.remedy.contains("for longer (`-d`)"), "{finding:?}");
 }
@@ -332,7 +332,7 @@ fn a_counted_start_that_is_slower_than_the_rest_is_noted() {
             .collect()
     };
     let message = |ok: Vec<u64>, paused_ns: u64| {
-        let findings = found(|record| {
+        let findings = findings_after(|record| {
             with_course(record, ok, vec![Some(100); 100]);
             slice(record).paused_ns = paused_ns;
         });
@@ -355,7 +355,7 @@ fn at_a_rate_response_times_show_a_warm_up() {
     // Method: 100 responses in each interval, with a median of 3 ms for 1 s and 1 ms after it;
     // then stages, which change by design.
     let warm_up = |kind: ArrivalKind, rate_per_s: Option<f64>| {
-        let findings = found(|record| {
+        let findings = findings_after(|record| {
             let median = |bin: u64| Some(if bin < 10 { 3_000 } else { 1_000 + bin % 7 });
             with_course(record, vec![100; 100], (0..100).map(median).collect());
             let arrivals = &mut record.loads[0].settings.arrivals;
@@ -375,7 +375,7 @@ fn at_a_rate_response_times_show_a_warm_up() {
 fn quantiles_of_a_few_requests_carry_a_note() {
     // Method: various numbers of requests, and the quantiles that rest on the slowest of them.
     let noted = |requests: u64| {
-        let findings = found(|record| {
+        let findings = findings_after(|record| {
             response(slice(record), &[(Outcome::Ok, requests)]);
             times(record, URL).response = histogram(&[(requests, 100)]);
         });
