@@ -109,9 +109,9 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_is_multiplied_most() {
-        // Method: four values by hand: 4 · 0.005, 3 · 0.01, then 2 · 0.03, and
-        // 1 · 0.04, which may not be smaller than the one before.
+    fn the_smallest_p_value_is_multiplied_most() {
+        // Method: four values by hand: 4 · 0.005, 3 · 0.01, 2 · 0.03, and then
+        // 1 · 0.04, which may not be smaller than its predecessor.
         let values = p_adjusted(&[0.01, 0.04, 0.03, 0.005]);
         for (result, expected) in values.iter().zip([0.03, 0.06, 0.06, 0.02]) {
             assert!((result - expected).abs() < 1e-12, "{result} {expected}");
@@ -119,9 +119,9 @@ mod tests {
     }
 
     #[test]
-    fn all_behind_the_first_that_fails_are_held_to_its_error() {
-        // Method: by hand at 4 %: 1 % and 1.3 % for the two that stand, 2 % for the
-        // third, which fails, and 2 % for the last, which would stand at 4 %.
+    fn claims_behind_the_first_failure_have_its_error() {
+        // Method: by hand at 4 %: 1 % and 1.3 % for the two significant claims, 2 % for the
+        // third, which fails, and 2 % for the last, which would be significant at 4 %.
         let claims = holm(&[0.03, 0.001, 0.029, 0.002], ErrorBudget::whole(0.04));
         for (adjusted, expected) in claims.iter().zip([0.02, 0.01, 0.02, 0.04 / 3.0]) {
             assert!((adjusted.error - expected).abs() < 1e-12, "{adjusted:?}");
@@ -129,9 +129,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_handed_on_is_kept_from_all_but_the_first() {
-        // Method: three claims at 6 %, half of it handed on, by hand: 2 %, then 1 % + 1.5 %,
-        // then 1 % + 3 %. Behind two that stand are 2 %, behind all of them 6 %.
+    fn handed_on_error_is_available_only_to_later_claims() {
+        // Method: three claims at 6 %, half of it handed on, by hand: 2 %, 1 % + 1.5 %, and
+        // 1 % + 3 %. Behind two significant claims, 2 % remain; behind all, 6 %.
         let budget = ErrorBudget {
             error: 0.06,
             handed_on: 0.5,
@@ -148,8 +148,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_no_evidence() {
-        // Method: NaN beside a small value, and none at all.
+    fn nan_is_no_evidence() {
+        // Method: NaN beside a small value, no value, and a single value.
         assert_eq!(p_adjusted(&[f64::NAN, 0.01]), [1.0, 0.02]);
         assert!(p_adjusted(&[]).is_empty());
         assert_eq!(p_adjusted(&[0.02]), [0.02]);
@@ -158,11 +158,11 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
         #[test]
-        fn adjusting_lies_between_nothing_and_bonferroni(
+        fn adjusted_values_lie_between_the_value_and_bonferroni(
             p_values in prop::collection::vec(0.0_f64..=1.0, 1..12)
         ) {
-            // Method: never below the value itself, never above m times it, and
-            // never in another order.
+            // Method: never below the value itself, never above m times the value, and never
+            // in another order.
             let adjusted = p_adjusted(&p_values);
             for (p, q) in p_values.iter().zip(&adjusted) {
                 prop_assert!(q >= p && *q <= (p * p_values.len() as f64).min(1.0) + 1e-12);
@@ -175,10 +175,10 @@ mod tests {
         }
 
         #[test]
-        fn a_claim_stands_where_its_own_value_is_below_its_own_error(
+        fn a_claim_is_significant_if_its_value_is_below_its_error(
             p_values in prop::collection::vec(0.0_f64..=0.2, 1..12)
         ) {
-            // Method: both ways to decide, for small values, of which some stand.
+            // Method: decide both ways, for small values of which some are significant.
             for (p, adjusted) in p_values.iter().zip(holm(&p_values, ErrorBudget::whole(0.1))) {
                 prop_assert_eq!(adjusted.p_value < 0.1, *p < adjusted.error);
             }

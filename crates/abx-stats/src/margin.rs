@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_margin_is_a_share_above_zero_and_at_most_one() {
-        // Method: both edges, and every kind of number that is no share.
+        // Method: both edges, and values that are no share.
         assert!((Margin::new(0.03).unwrap().log() - 1.03_f64.ln()).abs() < 1e-15);
         assert!(Margin::new(1.0).is_ok());
         for refused in [0.0, -0.03, 1.01, 3.0, f64::NAN, f64::INFINITY] {

@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn the_interval_is_the_mean_plus_and_minus_t_standard_errors() {
-        // Method: three blocks computed by hand. Mean 0.02, spread 0.01, and
-        // 4.30265 from the printed table for 2 degrees of freedom at 95 %.
+        // Method: three blocks by hand. Mean 0.02, spread 0.01, and 4.30265
+        // from the printed table for 2 degrees of freedom at 95 %.
         let paired = PairedMean::of(&[0.01, 0.02, 0.03]).unwrap();
         let interval = paired.interval(Confidence::PRINTED);
         assert!((paired.spread() - 0.01).abs() < 1e-12);
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_interval_excludes_zero_only_if_both_ends_are_on_one_side() {
-        // Method: each position relative to 0, including intervals that end there.
+        // Method: intervals on each side of 0, around 0, and with a bound at 0.
         let table = [
             (0.01, 0.02, true),
             (-0.02, -0.01, true),
@@ -207,8 +207,8 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_at_one_minus_the_p_value_ends_at_zero() {
-        // Method: by its definition; and blocks without a spread.
+    fn the_interval_at_the_confidence_of_the_p_value_ends_at_zero() {
+        // Method: the definition; and blocks without spread.
         let paired = PairedMean::of(&[0.01, 0.02, 0.03, -0.005]).unwrap();
         let confidence = Confidence::new(1.0 - paired.p_value()).unwrap();
         assert!(paired.interval(confidence).low.abs() < 1e-9);
@@ -217,10 +217,10 @@ mod tests {
     }
 
     #[test]
-    fn a_spread_with_a_prior_is_never_less_than_its_own() {
-        // Method: by hand for three blocks with a variance of 1e-4 and 2 degrees of
-        // freedom, and 6 more: with 5e-4 they make 4e-4, with 0 the own one stays. t of 8
-        // degrees of freedom at 95 % is 2.306004 in printed tables.
+    fn a_prior_never_makes_a_spread_smaller() {
+        // Method: by hand for three blocks with a variance of 1e-4 on 2 degrees of freedom,
+        // and a prior of 6 more: with 5e-4, the average is 4e-4; with 0, the blocks' own
+        // variance stays. t with 8 degrees of freedom at 95 % is 2.306004 in printed tables.
         let mean = PairedMean::of(&[0.01, 0.02, 0.03]).unwrap();
         for (variance, spread) in [(5e-4, 0.02), (0.0, 0.01)] {
             let prior = SpreadPrior {
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn equal_blocks_have_no_spread() {
-        // Method: 0.1 has no exact sum, so a sum of squares would leave a rest.
+        // Method: 0.1 is inexact in binary, so a sum of squares would leave a remainder.
         let paired = PairedMean::of(&[0.1; 7]).unwrap();
         assert_eq!(paired.half_width(Confidence::COMPUTED), 0.0);
         assert_eq!(paired.interval(Confidence::COMPUTED).center, 0.1);
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn one_block_has_no_interval() {
-        // Method: none and one.
+        // Method: no block and one block.
         for blocks in [&[][..], &[0.1][..]] {
             let got = blocks.len();
             assert_eq!(
@@ -255,8 +255,8 @@ mod tests {
     }
 
     #[test]
-    fn a_block_whose_rate_is_zero_is_named() {
-        // Method: the logarithm of nothing over something, in the second block.
+    fn a_block_with_a_rate_of_zero_is_named() {
+        // Method: the logarithm of zero, in the second block.
         let value = (0.0_f64 / 100.0).ln();
         assert_eq!(
             PairedMean::of(&[0.01, value, 0.02]),

@@ -127,8 +127,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_trigamma_function_is_that_of_printed_tables() {
-        // Method: π²/6 at 1, π²/2 at a half; and back again over seven decades.
+    fn the_trigamma_function_agrees_with_printed_tables() {
+        // Method: π²/6 at 1, π²/2 at a half; and the inverse over seven decades.
         let pi2 = std::f64::consts::PI.powi(2);
         assert!((trigamma(1.0) - pi2 / 6.0).abs() < 1e-10);
         assert!((trigamma(0.5) - pi2 / 2.0).abs() < 1e-10);
@@ -141,9 +141,9 @@ mod tests {
     }
 
     #[test]
-    fn equal_spreads_that_have_nothing_in_common_add_up() {
-        // Method: four comparisons whose blocks are orthogonal and equally far apart: each
-        // has 7 degrees of freedom, so the other three show 21 more of the variance they have.
+    fn independent_equal_spreads_add_up() {
+        // Method: four comparisons with orthogonal blocks and equal spreads. Each has 7 degrees
+        // of freedom, so the others add 21 with the variance that they share.
         let rows = [0b0101_0101_u8, 0b0011_0011, 0b0000_1111, 0b0110_0110];
         let values = rows.map(|row| -> Vec<f64> {
             (0..8)
@@ -158,9 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_with_only_noise_of_the_baseline_are_no_evidence() {
-        // Method: the same blocks four times; then a single comparison, one without a spread
-        // among others, and different numbers of blocks.
+    fn comparisons_that_share_all_noise_are_no_evidence() {
+        // Method: the same blocks four times; then a single comparison, a comparison without a
+        // spread beside another, and different numbers of blocks.
         let values = [0.01, -0.03, 0.02, 0.05, 0.0, -0.01];
         let prior = SpreadPrior::of(&[&values[..]; 4]);
         assert!(prior.is_none_or(|prior| prior.degrees < 1e-9), "{prior:?}");
@@ -171,8 +171,8 @@ mod tests {
 
     #[test]
     fn too_few_blocks_and_blocks_without_a_spread_are_no_evidence() {
-        // Method: two comparisons of one block and of none, and no comparison; then one
-        // without a spread among two that have one.
+        // Method: two comparisons of one block and of none, and no comparison; then a comparison
+        // without a spread beside two that have a spread.
         for blocks in [&[0.1][..], &[]] {
             assert_eq!(SpreadPrior::of(&[blocks, blocks]), None);
         }
@@ -184,20 +184,20 @@ mod tests {
 
     #[test]
     fn a_prior_needs_additional_degrees_of_freedom() {
-        // Method: two comparisons of two blocks each, which share all of their one degree
-        // of freedom: by hand, (2 + 2)² ÷ (4 · 2²) times one, less the own one.
+        // Method: two comparisons of two blocks each, which share their single degree of
+        // freedom: by hand, (2 + 2)² ÷ (4 · 2²) times one, less the comparison's own degree.
         let blocks = [1.0, -1.0];
         assert_eq!(SpreadPrior::of(&[&blocks, &blocks]), None);
     }
 
     #[test]
     fn the_degrees_of_a_prior_follow_from_the_variance_of_spreads() {
-        // Method: four comparisons with orthogonal blocks, two of which are further apart by
-        // e on the logarithm of the variance. Around their mean the four logarithms have the
-        // variance e²/3, of which trigamma(7/2) = π²/2 − 4 · (1 + 1/9 + 1/25) is what seven
-        // degrees of freedom make of equal spreads. With e² = 3 · (that + π²/6 − 1) the rest is
-        // trigamma(2), so that the spreads count for four degrees. With ψ(7/2) = 1.1031566
-        // and ψ(2) = 0.4227843 from printed tables, and the mean of the logarithms.
+        // Method: four comparisons with orthogonal blocks, two of which have log variances
+        // larger by e. The four log variances have the variance e²/3 around their mean. Equal
+        // spreads with seven degrees of freedom have trigamma(7/2) = π²/2 − 4 · (1 + 1/9 + 1/25)
+        // by chance. With e² = 3 · (that + π²/6 − 1), the remainder is trigamma(2), so the prior
+        // has four degrees. Its variance follows from the mean of the log variances and from
+        // ψ(7/2) = 1.1031566 and ψ(2) = 0.4227843 in printed tables.
         let pi2 = std::f64::consts::PI.powi(2);
         let by_chance = pi2 / 2.0 - 4.0 * (1.0 + 1.0 / 9.0 + 1.0 / 25.0);
         let apart = (3.0 * (by_chance + pi2 / 6.0 - 1.0)).sqrt();
@@ -223,8 +223,8 @@ mod tests {
     }
 
     #[test]
-    fn spreads_that_differ_count_less() {
-        // Method: orthogonal blocks, one of the four comparisons ten times as far apart.
+    fn differing_spreads_are_weaker_evidence() {
+        // Method: orthogonal blocks, with ten times the spread in one of four comparisons.
         let row = |bits: u8, apart: f64| -> Vec<f64> {
             (0..8)
                 .map(|bit| if bits >> bit & 1 == 1 { apart } else { -apart })

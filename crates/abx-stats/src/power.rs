@@ -121,8 +121,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ten_blocks_show_is_the_formula_by_hand() {
-        // Method: a spread of 1 %, and for 9 degrees of freedom 2.5738 for the
+    fn the_detectable_difference_of_ten_blocks_follows_the_formula() {
+        // Method: by hand. A spread of 1 %, and for 9 degrees of freedom 2.5738 for the
         // interval at 97 % and 0.8834 for the power, from the common tables.
         let paired = PairedMean::of(&[0.01, 0.02, 0.03]).unwrap();
         let by_hand = ((2.5738 + 0.8834) * 0.01 / 10.0_f64.sqrt()).exp_m1();
@@ -131,9 +131,10 @@ mod tests {
     }
 
     #[test]
-    fn alone_it_is_what_the_blocks_at_hand_show_and_among_others_it_is_more() {
-        // Method: a spread of 2.1 % over nine blocks, alone against the same formula, and for
-        // the hardest of five, at 99.4 %: 3.705 for 8 degrees of freedom, from the tables.
+    fn the_detectable_difference_is_larger_among_several_comparisons() {
+        // Method: a spread of 2.1 % over nine blocks. Alone, the formula for a single comparison
+        // applies; for the hardest of five at 99.4 %, t is 3.705 for 8 degrees of freedom, from
+        // the tables.
         let paired = PairedMean::of(&[0.021, -0.021, 0.0]).unwrap();
         let alone = detectable_among(paired.spread(), 9, 1).unwrap();
         assert!((alone - paired.detectable(9).unwrap()).abs() < 1e-12);
@@ -145,13 +146,14 @@ mod tests {
 
     #[test]
     fn a_study_ends_when_its_interval_is_narrow_enough() {
-        // Method: a spread of 2 % and a margin of 3 %, by hand: at 12 blocks 2.491 · 2 % ÷ √12
-        // is 1.44 %, at 11 it is 1.52 %, and 1.48 % is required. Among five it takes more;
-        // next to no spread takes the fewest for a verdict, and a budget may end before.
+        // Method: by hand at a spread of 2 % and a margin of 3 %: 2.491 · 2 % ÷ √12 is 1.44 % at
+        // 12 blocks and 1.52 % at 11, and 1.48 % is required. Among five comparisons it takes
+        // more blocks. With hardly any spread, a verdict's minimum is enough, and a budget may
+        // end the study earlier.
         let blocks =
             |spread, together, most| blocks_to_end(spread, Margin::DEFAULT, together, most);
         assert_eq!(blocks(0.02, 1, 100), 12);
-        // At 1.95 %, 11 blocks have 2.528 · 1.95 % ÷ √11 = 1.486 %, just too much.
+        // At 1.95 %, 11 blocks reach 2.528 · 1.95 % ÷ √11 = 1.486 %, slightly too much.
         assert_eq!(blocks(0.0195, 1, 100), 12);
         assert!(blocks(0.02, 5, 100) > 15);
         assert_eq!(blocks(1e-6, 1, 100), BLOCKS_FOR_VERDICT);
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_blocks_at_hand_give_the_same_both_ways() {
+    fn the_half_width_and_the_spread_give_the_same_detectable_difference() {
         // Method: the half-width of the interval itself, and the spread.
         let paired = PairedMean::of(&[0.04, -0.02, 0.01, 0.03]).unwrap();
         let half_width = paired.interval(Confidence::COMPUTED).half_width();
@@ -170,8 +172,8 @@ mod tests {
     }
 
     #[test]
-    fn one_block_shows_nothing_and_no_spread_shows_everything() {
-        // Method: the edges: none and one block, equal blocks, a hopeless spread.
+    fn one_block_detects_nothing_and_blocks_without_spread_detect_everything() {
+        // Method: no block and one block, equal blocks, and an enormous spread.
         let equal = PairedMean::of(&[0.1; 3]).unwrap();
         assert_eq!((equal.detectable(0), equal.detectable(1)), (None, None));
         assert_eq!((detectable(0.01, 0), detectable(0.01, 1)), (None, None));
@@ -185,10 +187,10 @@ mod tests {
     }
 
     #[test]
-    fn the_fewest_blocks_show_a_direction() {
-        // Method: 27 % with a spread of 28 %, by hand: at 13 blocks (2.461 + 0.873)
-        // standard errors are 26.1 %, at 12 they are 27.4 %. More confidence takes more
-        // blocks, and what takes more than the limit takes none.
+    fn the_blocks_to_a_direction_are_the_fewest_that_show_it() {
+        // Method: by hand for a difference of 27 % with a spread of 28 %: (2.461 + 0.873)
+        // standard errors are 26.1 % at 13 blocks and 27.4 % at 12. A higher confidence takes
+        // more blocks, and beyond the limit there is no result.
         let paired = PairedMean::of(&[0.60, -0.05, 0.50, 0.10, 0.45, 0.00]).unwrap();
         let blocks = |confidence, most| paired.blocks_to_direction(confidence, most);
         assert_eq!(blocks(Confidence::COMPUTED, 1_000), Some(13));
@@ -199,8 +201,8 @@ mod tests {
     }
 
     #[test]
-    fn the_fewest_blocks_show_it_and_one_less_does_not() {
-        // Method: a spread of 3.3 % and a difference of 3 %.
+    fn the_blocks_to_detect_a_difference_are_the_fewest_that_do() {
+        // Method: a spread of 3.3 % and a difference of 3 %, with one block fewer.
         let paired = PairedMean::of(&[0.03, -0.03, 0.03, -0.03, 0.03, -0.03]).unwrap();
         let fewest = paired.blocks_to_detect(0.03, 1_000).unwrap();
         assert!(paired.detectable(fewest).unwrap() <= 0.03);

@@ -132,7 +132,7 @@ mod tests {
         RandomEffects::of(&studies, Confidence::PRINTED).expect("sound studies")
     }
 
-    /// The thirteen trials of the BCG vaccine: ill and well with it, ill and well without.
+    /// The thirteen trials of the BCG vaccine: ill and well with the vaccine, then without.
     const VACCINE: [[f64; 4]; 13] = [
         [4.0, 119.0, 11.0, 128.0],
         [6.0, 300.0, 29.0, 274.0],
@@ -151,8 +151,8 @@ mod tests {
 
     #[test]
     fn the_trials_of_a_vaccine_have_their_published_figures() {
-        // Method: Colditz and others (1994) as risk ratios; the variance between trials by
-        // Paule and Mandel is 0.318 in textbooks and packages, and the mean 0.49.
+        // Method: Colditz and others (1994) as risk ratios. In textbooks and packages, the
+        // variance between trials by Paule and Mandel is 0.318, and the mean is 0.49.
         let trials = VACCINE.map(|[ill, well, other_ill, other_well]| {
             let (total, other_all) = (ill + well, other_ill + other_well);
             let variance = 1.0 / ill - 1.0 / total + 1.0 / other_ill - 1.0 / other_all;
@@ -180,9 +180,10 @@ mod tests {
     }
 
     #[test]
-    fn estimates_that_agree_have_an_interval_by_their_own_errors() {
-        // Method: three equal estimates by hand: the error is 0.01 / √3 on 2 degrees
-        // (4.3027), where the weighted squares alone would give zero; 12.7062 on 1.
+    fn estimates_that_agree_have_an_interval_from_their_own_errors() {
+        // Method: three equal estimates by hand. The error is 0.01 / √3 on 2 degrees (4.3027),
+        // where the weighted squares alone would give zero; for the prediction, t is 12.7062 on
+        // 1 degree.
         let random_effects = pooled(&[(0.1, 0.01); 3]);
         assert!(random_effects.between < 1e-12);
         let error = 0.01 / 3.0_f64.sqrt();
@@ -198,7 +199,7 @@ mod tests {
             RandomEffects::of(&study_estimates, Confidence::PRINTED),
             None
         );
-        // The last two are sound themselves, but their squares are not.
+        // The last two errors are valid, but their squares underflow or overflow.
         for error in [0.0, -0.01, f64::INFINITY, f64::NAN, 1e-200, 1e200] {
             let bad = [study_estimates[0], StudyEstimate { center: 0.1, error }];
             assert_eq!(RandomEffects::of(&bad, Confidence::PRINTED), None);
@@ -206,8 +207,8 @@ mod tests {
     }
 
     #[test]
-    fn a_scatter_within_chance_does_not_change_the_interval() {
-        // Method: by hand. Five estimates whose weighted squares are 3, fewer than their 4
+    fn scatter_within_chance_does_not_change_the_interval() {
+        // Method: by hand. Five estimates whose weighted squares are 3, less than their 4
         // degrees: no variance between them, and an error of 0.01 / √5 on 4 degrees (2.7764).
         let apart = 0.01 * 0.75_f64.sqrt();
         let centers = [0.1 - apart, 0.1 + apart, 0.1, 0.1 + apart, 0.1 - apart];
@@ -222,12 +223,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_mean_lies_among_its_studies_and_moves_with_them(
+        fn the_mean_is_within_its_studies_and_moves_with_them(
             studies in prop::collection::vec((-1.0_f64..1.0, 0.001_f64..0.5), 2..12),
             shift in -1.0_f64..1.0,
         ) {
-            // Method: between the smallest and the largest; all shifted by as much; their
-            // order and sign have no effect; a further one is never surer than the mean.
+            // Method: the mean is between the smallest and the largest study. A shift of all
+            // shifts it, and their order has no effect. A prediction is wider than the interval.
             let random_effects = pooled(&studies);
             let centers = || studies.iter().map(|study| study.0);
             prop_assert!(random_effects.mean.center <= centers().fold(f64::MIN, f64::max) + 1e-9);

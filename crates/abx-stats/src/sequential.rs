@@ -168,8 +168,8 @@ mod tests {
         (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
     }
 
-    /// How steps at a true log ratio end: the shares of each decision in the order of the enum
-    /// after `Continue`, and the mean number of blocks. The ends were seen over seven blocks.
+    /// Simulates steps at a true log ratio. Returns the share of each decision after `Continue`,
+    /// in the order of the enum, and the mean number of blocks. The ends have seven blocks.
     fn steps(truth: f64, bad: f64, [spread, own]: [f64; 2], count: u32) -> ([f64; 4], f64) {
         let mut random = ChaCha8Rng::seed_from_u64(7);
         let (mut shares, mut blocks) = ([0.0; 4], 0.0);
@@ -198,9 +198,10 @@ mod tests {
     }
 
     #[test]
-    fn the_evidence_is_that_of_student_densities() {
-        // Method: three blocks by hand. The pool has the variance 4e-4 and 6 degrees of freedom,
-        // so 24e-4; the squares around 0 are 14e-4 and around 0.05 59e-4.
+    fn the_evidence_is_the_ratio_of_student_densities() {
+        // Method: three blocks by hand. The pool has the variance 4e-4 on 6 degrees of freedom,
+        // so 24e-4; the squares are 14e-4 around 0 and 59e-4 around 0.05, plus 24e-4 from the
+        // pool: 38e-4 and 53e-4.
         let pool = SpreadPool {
             squares: 24e-4,
             degrees: 6.0,
@@ -214,8 +215,8 @@ mod tests {
 
     #[test]
     fn blocks_without_spread_are_decided_at_once() {
-        // Method: exactly one end or the other, in either direction, with an empty pool; two
-        // blocks are too few, and a number that is none is refused.
+        // Method: exactly at one end and at the other, in both directions, with an empty pool.
+        // Two blocks are too few, and NaN is refused.
         let pool = SpreadPool::default();
         for bad in [0.05, -0.05] {
             let error = 0.01;
@@ -228,9 +229,9 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_wrong_no_more_often_than_its_error() {
-        // Method: steps at both ends, in both directions, at 5 % over 2 % of spread and less;
-        // a sixth of 5 % may be wrong. The ends themselves are only known from seven blocks.
+    fn a_step_errs_no_more_often_than_its_error() {
+        // Method: steps at both ends, in both directions, for differences of 5 and 3 % at spreads
+        // of 1 and 2 %. A sixth of 5 % may be wrong. The ends are known from seven blocks only.
         for [bad, spread] in [[0.05, 0.02], [-0.05, 0.02], [0.03, 0.02], [0.03, 0.01]] {
             for (truth, wrong) in [(0.0, 1), (bad, 0)] {
                 let (shares, blocks) = steps(truth, bad, [spread; 2], 2_000);
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_that_is_noisier_than_the_ends_is_not_decided_too_early() {
+    fn a_candidate_noisier_than_the_ends_is_not_decided_too_early() {
         // Method: steps at GOOD with three times the spread of the ends.
         let (shares, _) = steps(0.0, 0.05, [0.01, 0.03], 2_000);
         assert!(shares[1] < 0.02, "{shares:?}");
@@ -249,8 +250,8 @@ mod tests {
 
     #[test]
     fn a_candidate_between_the_ends_is_like_neither() {
-        // Method: halfway between both, with so little spread that the most blocks show it; and
-        // with so much that they do not.
+        // Method: halfway between the ends, with so little spread that the largest number of
+        // blocks shows it, and with too much for that.
         let mut pool = SpreadPool::default();
         let blocks = |center: f64, spread: f64| -> Vec<f64> {
             let sign = |block: usize| {
@@ -273,9 +274,9 @@ mod tests {
     }
 
     #[test]
-    fn steps_never_spend_more_than_the_error_that_is_left() {
-        // Method: searches of each size in which each step removes as few candidates as it can,
-        // as skipped neighbours force.
+    fn steps_never_spend_more_than_the_remaining_error() {
+        // Method: searches of each size in which each step removes a single candidate, as skipped
+        // neighbours can force.
         for size in [1, 2, 7, 63, 64, 1_000] {
             let (mut left, mut untried) = (SEARCH_ERROR, size);
             while untried > 0 {

@@ -152,9 +152,9 @@ mod tests {
     }
 
     #[test]
-    fn six_blocks_give_the_range_and_five_give_nothing() {
-        // Method: distribution-free theory: the range of n blocks misses the
-        // median with probability 2 / 2^n.
+    fn six_blocks_give_their_range_and_five_give_nothing() {
+        // Method: the range of n blocks misses the median with probability 2 / 2^n, for any
+        // distribution.
         let blocks = [0.05, 0.01, 0.02, 0.03, 0.04, 0.00];
         let six = signed_rank(&blocks).unwrap().unwrap();
         assert_eq!((six.interval.low, six.interval.high), (0.0, 0.05));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_are_those_of_printed_tables() {
+    fn cuts_agree_with_printed_tables() {
         // Method: the critical values of Wilcoxon's signed-rank test at 5 %,
         // two-sided, as printed in textbooks.
         let table = [
@@ -185,9 +185,9 @@ mod tests {
     }
 
     #[test]
-    fn more_confidence_than_ranks_give_takes_the_range() {
-        // Method: eight blocks cover 99.2 % at most; two-sided 2 % leaves out one
-        // average on each side, as in printed tables, and the range is left at 99.9 %.
+    fn a_confidence_beyond_the_ranks_gives_the_range() {
+        // Method: eight blocks cover at most 99.2 %. At 98 %, one average on each side is
+        // outside, as in printed tables; at 99.9 %, the range remains.
         let blocks = [0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08];
         let averages = WalshAverages::of(&blocks).unwrap().unwrap();
         let at = |share| averages.interval(Confidence::new(share).unwrap());
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_normal_approximation_meets_the_exact_count() {
-        // Method: both at the last number of blocks that is counted out.
+        // Method: both at the largest number of blocks with an exact count.
         let exact = cut(EXACT_BLOCKS_MAX, 0.025);
         let approximate = approximate_cut(EXACT_BLOCKS_MAX, 0.025);
         assert!(exact.outside.abs_diff(approximate.outside) <= 1);
@@ -213,25 +213,25 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_that_misses_exactly_the_allowed_share_is_taken() {
-        // Method: two of the 64 ways to give six blocks signs, exactly: the rank sums 0 and 1.
+    fn a_cut_that_misses_exactly_the_permitted_share_is_used() {
+        // Method: two of the 64 sign patterns of six blocks: the rank sums 0 and 1.
         let cut = cut(6, 2.0 / 64.0);
         assert_eq!((cut.outside, cut.coverage), (1, 1.0 - 4.0 / 64.0));
     }
 
     #[test]
-    fn many_blocks_have_the_normal_approximation_by_hand() {
-        // Method: sixty blocks: the rank sum has the mean 60 · 61 ÷ 4 = 915 and the spread
-        // √(60 · 61 · 121 ÷ 24) = 135.84; 915 − 1.95996 · 135.84 − 0.5 = 648.3, and half a
-        // rank above 648 lies 1.9619 spreads below the mean.
+    fn many_blocks_have_the_normal_approximation() {
+        // Method: sixty blocks by hand. The rank sum has the mean 60 · 61 ÷ 4 = 915 and the
+        // spread √(60 · 61 · 121 ÷ 24) = 135.84. 915 − 1.95996 · 135.84 − 0.5 is 648.3, and half
+        // a rank above 648 is 1.9619 spreads below the mean.
         let cut = cut(60, 0.025);
         assert_eq!(cut.outside, 648);
         assert!((cut.coverage - 0.950_222).abs() < 1e-6);
     }
 
     #[test]
-    fn one_wild_block_moves_the_estimate_little() {
-        // Method: nine blocks around 1 % and one of 300 %; the mean would be 30 %.
+    fn one_wild_block_hardly_moves_the_estimate() {
+        // Method: nine blocks around 1 % and one of 300 %; the mean would be 30 %. NaN is refused.
         let mut blocks = [
             0.009, 0.010, 0.011, 0.010, 0.012, 0.008, 0.010, 0.011, 0.009, 3.0,
         ];

@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn six_blocks_are_never_enough() {
-        // Method: equal blocks, which have no spread, one by one.
+        // Method: 0 to 6 equal blocks, which have no spread, then seven.
         for count in 0..7 {
             assert_eq!(decided(count, 0.5, 0.0), Decision::Continue);
         }
@@ -171,15 +171,15 @@ mod tests {
 
     #[test]
     fn a_study_stops_when_the_interval_is_narrow_enough() {
-        // Method: w is ln(1.03) / 2 = 1.478 %. Eight blocks of ±1 % reach
-        // 2.715 · 1.069 % / √8 = 1.03 %; of ±1.6 % they reach 1.64 %.
+        // Method: by hand. w is ln(1.03) / 2 = 1.478 %. Eight blocks of ±1 % reach
+        // 2.715 · 1.069 % / √8 = 1.03 %; with ±1.6 % they reach 1.64 %.
         assert_eq!(decided(8, 0.0, 0.010), Decision::Stop(Reason::Precise));
         assert_eq!(decided(8, 0.0, 0.016), Decision::Continue);
     }
 
     #[test]
-    fn a_difference_beyond_doubt_stops_at_seven_and_thirteen_only() {
-        // Method: 60 % apart with a spread too large for precision.
+    fn a_difference_beyond_doubt_stops_at_seven_and_thirteen_blocks_only() {
+        // Method: a log ratio of 0.6 with a spread too large for precision.
         for count in 6..=14 {
             let expected = if count == 7 || count == 13 {
                 Decision::Stop(Reason::Certain)
@@ -189,14 +189,14 @@ mod tests {
             assert_eq!(decided(count, 0.6, 0.1), expected, "{count} blocks");
             assert_eq!(decided(count, -0.6, 0.1), expected, "{count} blocks");
         }
-        // Seven blocks 21 % apart on average: 97 % reach 2.829 · 4.04 % = 11 % to each side,
-        // and 99.9 % reach 5.959 · 4.04 % = 24 %.
+        // Seven blocks with a mean of 0.2: at 97 %, the interval reaches 2.829 · 4.04 % = 11 % to
+        // each side, and at 99.9 % it reaches 5.959 · 4.04 % = 24 %.
         assert_eq!(decided(7, 0.2, 0.1), Decision::Continue);
     }
 
     #[test]
-    fn two_parts_of_a_study_must_both_stop() {
-        // Method: every pair of decisions, which way round does not matter.
+    fn both_parts_of_a_study_must_stop() {
+        // Method: every pair of decisions, in both orders.
         let [precise, certain] = [Reason::Precise, Reason::Certain].map(Decision::Stop);
         let table = [
             (precise, precise, precise),
@@ -213,8 +213,8 @@ mod tests {
     }
 
     #[test]
-    fn twice_too_wide_needs_four_times_the_blocks() {
-        // Method: the formula at round numbers, and at its edges.
+    fn twice_the_width_needs_four_times_the_blocks() {
+        // Method: the formula at round numbers and at its edges.
         let wanted = Margin::DEFAULT.log() / 2.0;
         assert_eq!(
             blocks_needed(10, 7, 2.0 * wanted * 0.9999, Margin::DEFAULT),

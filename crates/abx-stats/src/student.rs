@@ -63,8 +63,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_p_value_is_what_a_quantile_leaves_out() {
-        // Method: to the quantile and back, both sides, and the two extremes.
+    fn the_p_value_is_the_complement_of_the_confidence() {
+        // Method: to the quantile and back, on both sides, and the two extremes.
         for (share, degrees) in [(0.95, 1), (0.97, 5), (0.999, 23)] {
             let t = t_quantile(Confidence::new(share).unwrap(), degrees);
             for t in [t, -t] {
@@ -76,16 +76,16 @@ mod tests {
     }
 
     #[test]
-    fn a_confidence_is_a_share_between_nothing_and_everything() {
-        // Method: both edges, which nothing reaches, and every kind of number that is no share.
+    fn a_confidence_is_a_share_strictly_between_0_and_1() {
+        // Method: both edges, which are excluded, and values that are no share.
         assert_eq!(Confidence::new(0.5).map(Confidence::share), Some(0.5));
         for refused in [0.0, 1.0, -0.1, 1.1, f64::NAN, f64::INFINITY] {
             assert_eq!(Confidence::new(refused), None, "{refused}");
         }
     }
 
-    /// The share of a t variable within plus and minus `t`, as a finite sum of
-    /// powers of a cosine. Source: Abramowitz and Stegun (1964), 26.7.3-4.
+    /// The probability that a t variable is within ±`t`, as a finite sum of powers of a cosine.
+    /// Source: Abramowitz and Stegun (1964), 26.7.3-4.
     fn share_within(t: f64, degrees: usize) -> f64 {
         let angle = (t / (degrees as f64).sqrt()).atan();
         let (sine, cosine) = angle.sin_cos();
@@ -106,9 +106,9 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_are_those_of_printed_tables() {
-        // Method: values from the common tables of Student's t, and for 97 %
-        // the closed forms that exist for 1 and 2 degrees of freedom.
+    fn quantiles_agree_with_printed_tables() {
+        // Method: values from the common tables of Student's t, and for 97 % the closed forms for
+        // 1 and 2 degrees of freedom.
         let table = [
             (0.95, 1, 12.7062),
             (0.95, 2, 4.30265),
@@ -133,9 +133,9 @@ mod tests {
     }
 
     #[test]
-    fn a_t_variable_lies_within_a_quantile_with_its_confidence() {
-        // Method: the distribution function by another route (a finite sum),
-        // for every number of blocks and level that a study uses.
+    fn a_t_variable_is_within_its_quantile_with_the_given_probability() {
+        // Method: the distribution function as a finite sum, for every number of blocks and every
+        // level that a study uses.
         for degrees in 1..=60 {
             for share in [0.95, 0.97, 0.999] {
                 let t = t_quantile(Confidence(share), degrees);

@@ -59,10 +59,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_published_example_comes_out_as_printed() {
+    fn a_published_example_has_its_printed_figures() {
         // Method: Student's sleep data (1908), ten patients under each of two
-        // drugs, read as two groups: the common textbooks print t = -1.8608 on
-        // 17.776 degrees of freedom, and -3.3655 to 0.2055 for 95 %.
+        // drugs, read as two groups. Textbooks print t = -1.8608 on 17.776
+        // degrees of freedom, and -3.3655 to 0.2055 at 95 %.
         let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
         let welch = Welch::of([&first, &second]).unwrap();
@@ -75,14 +75,14 @@ mod tests {
 
     #[test]
     fn equal_blocks_have_no_spread() {
-        // Method: both groups without spread, then one of them, and a group of one block.
+        // Method: both groups without spread, then one group, and a group of one block.
         let point = Welch::of([&[0.2; 6], &[0.1; 8]]).unwrap();
         let interval = point.interval(Confidence::COMPUTED);
         assert_eq!(
             (interval.low, interval.high),
             (interval.center, interval.center)
         );
-        // Without an error, the degrees are those of the smaller group.
+        // Without an error, the degrees of freedom are those of the smaller group.
         assert_eq!(point.degrees, 5.0);
         let one_sided = Welch::of([&[0.2; 6], &[0.1, 0.2, 0.3]]).unwrap();
         // The whole error is that of the group of three blocks.

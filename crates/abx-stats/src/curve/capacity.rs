@@ -201,8 +201,7 @@ fn non_decreasing(values: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// A grid of 100, 200, 400 and 800 requests/s with these values for each
-    /// block, against a limit of 50 ms in µs.
+    /// A grid of 100, 200, 400 and 800 requests/s with these values for each block, in µs.
     fn grid<'a>(values: &'a [[f64; 2]; 4]) -> Vec<Position<'a>> {
         [100.0, 200.0, 400.0, 800.0]
             .iter()
@@ -223,8 +222,8 @@ mod tests {
 
     #[test]
     fn the_capacity_is_interpolated_in_both_logarithms() {
-        // Method: by hand. From 25 ms to 100 ms the limit is half of the way,
-        // so the rate is √2 times 200; exactly at the limit is met.
+        // Method: by hand. Between 25 ms and 100 ms the limit is halfway, so the
+        // rate is √2 times 200. A value exactly at the limit meets it.
         let values = [
             [5_000.0, 5_000.0],
             [25_000.0, 20_000.0],
@@ -253,7 +252,7 @@ mod tests {
     #[test]
     fn values_that_fall_with_the_rate_are_pooled() {
         // Method: 80 ms then 20 ms pool to 40 ms twice, which meets the limit;
-        // then 62.5 ms. 80 then 45 pool to 60, which misses it.
+        // 62.5 ms follows. 80 then 45 pool to 60, which misses the limit.
         let block_capacities = blocks(&[
             [5_000.0, 5_000.0],
             [80_000.0, 80_000.0],
@@ -273,17 +272,17 @@ mod tests {
     }
 
     #[test]
-    fn pools_count_as_often_as_they_have_values() {
-        // Method: a third value that is below a pool of two; and a pool of two that is below
-        // the value before it.
+    fn a_pool_is_weighted_by_its_number_of_values() {
+        // Method: a third value below a pool of two, and a pool of two below the value
+        // before it.
         assert_eq!(non_decreasing(&[3.0, 2.0, 1.0]), [2.0; 3]);
         assert_eq!(non_decreasing(&[3.0, 3.5, 1.0]), [2.5; 3]);
         assert_eq!(non_decreasing(&[1.0, 3.0, 2.0]), [1.0, 2.5, 2.5]);
     }
 
     #[test]
-    fn a_value_without_end_leaves_the_rate_before() {
-        // Method: infinity after a value that meets the limit, and before one.
+    fn an_infinite_value_leaves_the_rate_before_it() {
+        // Method: infinity after a value that meets the limit, and before such a value.
         let block_capacities = blocks(&[
             [5_000.0, 5_000.0],
             [20_000.0, f64::INFINITY],
@@ -296,9 +295,9 @@ mod tests {
 
     #[test]
     fn blocks_beyond_the_grid_leave_a_bound() {
-        // Method: the second block meets at every rate, then at none; then one
-        // of each: two blocks so far apart bound little; and the bound by hand, for both
-        // blocks at the grid's end.
+        // Method: the second block meets the limit at every rate, then at none. Two blocks so
+        // far apart give a loose bound. Then the bound by hand, for both blocks at one end of
+        // the grid, and one block at each end.
         let result = |second: [f64; 4]| {
             let first = [5_000.0, 20_000.0, 100_000.0, 900_000.0];
             let values = [0, 1, 2, 3].map(|rate| [first[rate], second[rate]]);
@@ -328,8 +327,8 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_logarithm_is_refused() {
-        // Method: values and limits of every such kind, and one block only.
+    fn values_without_a_logarithm_are_refused() {
+        // Method: values and limits of every such kind, and a single block.
         for value in [0.0, -1.0, f64::NAN] {
             let mut values = [[1.0, 1.0]; 4];
             values[2][1] = value;

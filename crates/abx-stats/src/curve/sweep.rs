@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn positions_ascend_from_above_zero_and_have_the_same_blocks() {
-        // Method: a good sweep, then one with each fault.
+        // Method: a valid sweep, then one with each fault.
         let sweep = |positions: &[f64]| {
             let blocks: &[f64] = &[1.0, 2.0];
             let positions: Vec<_> = positions
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_way_is_the_geometric_middle() {
+    fn halfway_is_the_geometric_mean() {
         // Method: from 10 to 1,000 by way of 100, and both ends exactly.
         let way = LogSpan {
             from: 10.0,

@@ -241,10 +241,10 @@ mod tests {
     }
 
     #[test]
-    fn exact_data_give_their_law_back() {
+    fn exact_data_return_their_law() {
         // Method: by hand. lambda 100, sigma 1/4 and kappa 3/400 give 500/2.15
-        // at 5, 1000/3.925 at 10 and 2000/8.6 at 20 connections; the peak lies
-        // at √(0.75 / 0.0075) = 10, the lines meet at 254.777 / 100.
+        // at 5, 1000/3.925 at 10 and 2000/8.6 at 20 connections. The peak is
+        // at √(0.75 / 0.0075) = 10.
         let law = ScalabilityLaw::fit(&block(&[
             (1.0, 100.0),
             (5.0, 500.0 / 2.15),
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn a_wide_sweep_keeps_its_small_coefficient() {
         // Method: exact data over five powers of ten, where the last column is
-        // ten powers of ten longer than the first.
+        // longer than the first by a factor of 10¹⁰.
         let truth = ScalabilityLaw {
             lambda: 4_000.0,
             sigma: 0.02,
@@ -278,9 +278,9 @@ mod tests {
     }
 
     #[test]
-    fn noise_moves_the_law_by_about_as_much() {
-        // Method: lambda 1,000, sigma 0.05, kappa 0.0002 with 1 % up and down
-        // in a pattern that is no trend over the sweep.
+    fn noise_moves_the_law_by_a_similar_amount() {
+        // Method: lambda 1,000, sigma 0.05 and kappa 0.0002, with 1 % of noise
+        // whose signs have no trend over the sweep.
         let truth = ScalabilityLaw {
             lambda: 1_000.0,
             sigma: 0.05,
@@ -308,20 +308,20 @@ mod tests {
 
     #[test]
     fn coefficients_that_would_be_negative_are_zero() {
-        // Method: throughput that grows faster than connections, by hand.
-        // Only a is left: with X / N of 1, 1.1, 1.2 and 1.25 it is their sum
-        // 4.55 over the sum of their squares 5.2125.
+        // Method: by hand. Throughput grows faster than connections, so only
+        // the coefficient a remains: the sum 4.55 of X / N (1, 1.1, 1.2 and
+        // 1.25) over the sum 5.2125 of their squares.
         let law = ScalabilityLaw::fit(&block(&[(1.0, 1.0), (2.0, 2.2), (4.0, 4.8), (8.0, 10.0)]))
             .unwrap();
         assert_close(law.lambda, 5.2125 / 4.55, 1e-12);
         assert_eq!((law.sigma, law.kappa), (0.0, 0.0));
         assert_eq!(law.peak(), None);
-        // Around their mean of 4.5 the squares are 47.88, around the line 0.774362.
+        // The squares around the mean of 4.5 are 47.88, and around the line 0.774362.
         assert_close(law.r2.unwrap(), 1.0 - 0.774_362 / 47.88, 1e-7);
     }
 
     #[test]
-    fn a_subject_that_one_connection_saturates_has_no_peak_beyond() {
+    fn a_subject_that_one_connection_saturates_has_no_later_peak() {
         // Method: a constant throughput, then one that falls with each connection.
         let level = ScalabilityLaw::fit(&block(&[1.0, 2.0, 4.0, 8.0].map(|n| (n, 50.0)))).unwrap();
         assert_close(level.sigma, 1.0, 1e-12);
@@ -347,9 +347,9 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_law_is_refused() {
-        // Method: four loads but three different ones, numbers out of range,
-        // and a collapse steeper than the law can be.
+    fn data_without_a_law_are_refused() {
+        // Method: four loads of which two are equal, numbers out of range, and
+        // a collapse steeper than the law permits.
         let three = block(&[(1.0, 9.0), (2.0, 15.0), (4.0, 20.0), (4.0, 21.0)]);
         assert_eq!(
             ScalabilityLaw::fit(&three),

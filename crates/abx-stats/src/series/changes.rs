@@ -224,8 +224,8 @@ mod tests {
 
     #[test]
     fn changes_are_found_where_they_are() {
-        // Method: no change; one; one of the last three values; down and up again; and three
-        // steps of which each is small next to the whole.
+        // Method: no change; a single change; a change of the last three values; down and up
+        // again; and three steps, each of which is small compared with the total.
         assert_eq!(places(&series(&[(60, 0.0)])), [0; 0]);
         assert_eq!(places(&series(&[(20, 0.0), (20, -0.1)])), [20]);
         assert_eq!(places(&series(&[(20, 0.0), (3, -0.1)])), [20]);
@@ -237,8 +237,8 @@ mod tests {
 
     #[test]
     fn a_change_is_reported_with_its_interval() {
-        // Method: by hand. Three values around 0.2 after five around 0. Their squares are 2e-4 and
-        // 4e-4, so the spread is 0.01 with 6 degrees of freedom, for which t is 2.4469.
+        // Method: by hand. Five values around 0, then three around 0.2, with the squares 4e-4 and
+        // 2e-4. The spread is 0.01 with 6 degrees of freedom, for which t is 2.4469.
         let values = [0.0, 0.01, -0.01, 0.01, -0.01, 0.19, 0.2, 0.21];
         let changes = changes(&values).unwrap();
         let [change] = &changes[..] else {
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn equal_values_and_short_series_have_no_change() {
-        // Method: no spread, one jump without spread, too few values, no values, and NaN.
+        // Method: no spread, a jump without spread, too few values, no value, and NaN.
         assert_eq!(places(&[0.3; 50]), [0; 0]);
         let mut jump = vec![0.0; 40];
         jump[25..].fill(0.01);
@@ -282,8 +282,8 @@ mod tests {
     proptest! {
         #[test]
         fn changes_are_in_order_and_leave_levels(values in prop::collection::vec(-1e3..1e3_f64, 0..60)) {
-            // Method: any values. Each part has at least the fewest values, and the changes of the
-            // negated values are at the same places.
+            // Method: any values. Each part has at least the minimum number of values, and negated
+            // values change at the same places.
             let mut ends = places(&values);
             let negated: Vec<f64> = values.iter().map(|value| -value).collect();
             prop_assert_eq!(&places(&negated), &ends);

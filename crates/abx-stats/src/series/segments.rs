@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_level_is_found_where_it_is() {
+    fn a_change_of_level_is_found_in_its_place() {
         // Method: 10 % less from bin 30 on, and back from bin 70 on.
         let drop = |bin| if (30..70).contains(&bin) { 0.9 } else { 1.0 };
         let segments = Segments::of(&rates(100, drop)).unwrap();
@@ -233,8 +233,8 @@ mod tests {
     }
 
     #[test]
-    fn steady_is_one_level_for_four_fifths_of_the_time() {
-        // Method: a slow start of one fifth, then of one bin more.
+    fn a_series_is_steady_with_one_level_for_four_fifths_of_its_time() {
+        // Method: a slow start of one fifth, then of one more bin.
         let slow = |until: usize| rates(100, move |bin| if bin < until { 0.8 } else { 1.0 });
         assert!(Segments::of(&slow(0)).unwrap().is_steady());
         assert!(Segments::of(&slow(20)).unwrap().is_steady());
@@ -243,8 +243,8 @@ mod tests {
 
     #[test]
     fn a_slow_drift_is_not_steady() {
-        // Method: a rise of 1.5 % and of 0.5 % over the whole, each too little
-        // to be cut in this ripple.
+        // Method: a rise of 1.5 % and of 0.5 % over the series, each too small
+        // for a cut in this ripple.
         let rising = |share: f64| rates(100, move |bin| 1.0 + share * bin as f64 / 99.0);
         let fast = Segments::of(&rising(0.015)).unwrap();
         assert_eq!(lengths(&fast), [100]);
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn equal_bins_are_one_segment_and_one_jump_makes_two() {
-        // Method: no ripple at all, where the median difference is 0.
+        // Method: no ripple, so that the median difference is 0.
         let level = Segments::of(&[0.1; 40]).unwrap();
         assert_eq!(lengths(&level), [40]);
         assert_eq!(level.longest().drift, 0.0);
@@ -270,8 +270,8 @@ mod tests {
     }
 
     #[test]
-    fn bins_that_come_in_steps_are_not_each_a_level() {
-        // Method: one response more in every third bin, so that a third of the
+    fn bins_with_discrete_counts_are_not_each_a_level() {
+        // Method: one more response in every third bin, so that a third of the
         // neighbours are equal, then in every fifth, so that most are.
         for every in [3, 5] {
             let counts: Vec<f64> = (0..60)
@@ -282,8 +282,8 @@ mod tests {
     }
 
     #[test]
-    fn a_series_too_short_or_without_a_rate_is_refused() {
-        // Method: one bin less than needed, then a bin without a response.
+    fn a_series_that_is_too_short_or_has_a_bin_without_a_rate_is_refused() {
+        // Method: one bin fewer than required, then a bin without a response.
         assert_eq!(
             Segments::of(&[1.0; BINS_MIN - 1]),
             Err(StatsError::TooShort { got: 4, need: 5 })
@@ -295,9 +295,9 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_of_a_bin_is_that_of_the_median_step() {
-        // Method: by hand. Steps of 1, 2, 3 and 4 and of 1, 2 and 3 over √2 · 0.6745; and
-        // where most are 0, the mean step times √π / 2.
+    fn the_spread_of_a_bin_follows_from_the_median_step() {
+        // Method: by hand. The median of the steps 1, 2, 3 and 4, and of 1, 2 and 3, over
+        // √2 · 0.6745; and if most steps are 0, the mean step times √π / 2.
         let is_near = |logs: &[f64], expected: f64| (spread(logs) - expected).abs() < 1e-4;
         let (four, three) = ([0.0, 1.0, 3.0, 6.0, 10.0], [0.0, 3.0, 1.0, 2.0]);
         assert!(is_near(&four, 2.6209), "{}", spread(&four));
@@ -307,9 +307,9 @@ mod tests {
     }
 
     #[test]
-    fn a_drift_is_from_the_first_bin_to_the_last() {
-        // Method: a straight line by hand, of 1 % for each of nine steps; and a single wild
-        // bin, which has no other to drift to.
+    fn a_drift_is_the_rise_from_the_first_bin_to_the_last() {
+        // Method: by hand, a straight line of nine steps of 1 %; and a single wild bin, which
+        // has no other bin to drift to.
         let line: Vec<f64> = (0..10).map(|bin| (0.01 * f64::from(bin)).exp()).collect();
         assert!((rise(&line).unwrap() - 0.09).abs() < 1e-12);
         let wild = rates(100, |bin| if bin == 50 { 0.5 } else { 1.0 });

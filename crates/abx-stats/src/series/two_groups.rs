@@ -69,9 +69,9 @@ mod tests {
 
     #[test]
     fn values_with_a_wide_gap_are_two_groups() {
-        // Method: by hand. Two low values 0.02 apart and four high ones from 0 to 0.03, so that
-        // the pooled deviation is √((0.0002 + 0.0005) ÷ 4) = 0.0132 and the gap may be 8.5 of
-        // these, which is 0.1125: a gap of 0.113, then one of 0.111.
+        // Method: by hand. Two low values 0.02 apart and four high values from 0 to 0.03. The
+        // pooled deviation is √((0.0002 + 0.0005) ÷ 4) = 0.0132, and the gap must be more than
+        // 8.5 deviations, which is 0.1125: a gap of 0.113, then of 0.111.
         let values = |gap: f64| [0.0, -gap - 0.02, 0.02, -gap, 0.03, 0.01];
         let groups = TwoGroups::of(&values(0.113)).expect("two groups");
         assert_eq!(

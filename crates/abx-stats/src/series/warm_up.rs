@@ -121,8 +121,8 @@ mod tests {
 
     #[test]
     fn the_noise_of_a_level_series_is_no_warm_up() {
-        // Method: 2,000 level series of 40 bins with a spread of 3 % each, as those of a
-        // server that is warm at once; and the same with a first eighth that is 10 % slower.
+        // Method: 2,000 level series of 40 bins with a spread of 3 %, as of a server that is
+        // warm at once; and as many whose first eighth is 10 % slower.
         let mut random = ChaCha8Rng::seed_from_u64(11);
         let mut result = |start: f64| {
             let cut = (0..2_000).filter(|_| {
@@ -142,16 +142,16 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_start_has_another_level() {
-        // Method: a level slightly less than 5 %, exactly 5 % and slightly more from a rest that
-        // is all noise; and slightly less and slightly more than four standard errors.
+    fn the_level_of_a_dropped_start_differs() {
+        // Method: a start slightly less than 5 %, exactly 5 % and slightly more than 5 % away
+        // from a rest of pure noise; and slightly less and more than four standard errors.
         let differs =
             |dropped: f64, rest: &[f64]| differ(&Moments::of(&[dropped]), &Moments::of(rest));
         let wild = [70.0, 130.0, 100.0, 100.0];
         assert!(!differs(95.1, &wild) && !differs(104.9, &wild));
         assert!(!differs(95.0, &wild) && !differs(105.0, &wild));
         assert!(differs(94.9, &wild) && differs(105.1, &wild));
-        // A spread of 1 in four of them: a standard error of 1.118 beside one.
+        // Four values with a spread of 1: the distance of a single value has an error of 1.118.
         let rest = [99.0, 101.0, 100.0 - 0.5f64.sqrt(), 100.0 + 0.5f64.sqrt()];
         assert!(!differs(95.6, &rest) && differs(95.4, &rest));
     }

@@ -1,4 +1,4 @@
-//! The page of findings that stands in `docs/`.
+//! Checks that `docs/findings.md` lists every finding.
 
 use std::fs;
 use std::path::Path;
@@ -43,16 +43,16 @@ fn page() -> String {
 }
 
 #[test]
-fn the_page_of_findings_is_that_of_the_ids() {
-    // Method: made again and compared; UPDATE=1 writes it.
+fn the_page_of_findings_lists_every_id() {
+    // Method: render the page again and compare; UPDATE=1 writes it.
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/findings.md");
     let page = page();
     if std::env::var_os("UPDATE").is_some() {
         fs::write(&path, &page).unwrap();
     }
-    let kept = fs::read_to_string(&path).unwrap_or_default();
+    let committed = fs::read_to_string(&path).unwrap_or_default();
     assert!(
-        kept == page,
+        committed == page,
         "docs/findings.md is not what the ids say; write it again with: \
          UPDATE=1 cargo test -p abx-verdict --test verdict page"
     );

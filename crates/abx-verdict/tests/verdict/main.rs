@@ -1,4 +1,4 @@
-//! What is made of measurements: judged records, the page of findings, and statistics on
+//! Tests of judged records, plans, the page of findings, and of the statistics in simulated
 //! worlds whose truth is known.
 
 mod findings_page;

@@ -1,4 +1,4 @@
-//! What a study can find before it is conducted, by what earlier ones had.
+//! What a planned study can detect, estimated from earlier studies.
 
 use abx_evidence::Measured;
 use abx_evidence::record::Machine;
@@ -8,13 +8,13 @@ use abx_verdict::history::OutlineSubject;
 use abx_verdict::plan::{PastStudy, PlannedStudy, SpreadSource, StudyPlan};
 use abx_verdict::{Fingerprint, StudyRecord};
 
-/// An earlier study as it is read from its file.
+/// An earlier study, as read from its file.
 fn past(measured: Measured, is_of_doctor: bool) -> Option<PastStudy> {
     let json = serde_json::to_string(&StudyRecord::judged(measured)).expect("records are JSON");
     PastStudy::read(&json, is_of_doctor).expect("it is a record")
 }
 
-/// Two minutes for these subjects, as the fixtures start them.
+/// A study of these subjects in two minutes, started as in the fixtures.
 fn planned(names: &[&str]) -> PlannedStudy {
     let subject = |name: &&str| OutlineSubject {
         name: (*name).to_owned(),
@@ -36,9 +36,9 @@ fn planned(names: &[&str]) -> PlannedStudy {
 }
 
 #[test]
-fn the_spread_is_of_the_same_subjects_else_of_others_else_of_the_doctor() {
-    // Method: a study of each, which scatter by 1, 4 and 9 %; the best known is taken away
-    // each time, and at last all are of another machine.
+fn the_spread_comes_from_the_same_subjects_else_from_others_else_from_the_doctor() {
+    // Method: one study of each source, with spreads of 1, 4 and 9 %. The best source is
+    // removed step by step; finally, all studies are from another machine.
     let scattered = |name: &str, apart: u64| {
         let blocks = [OK, OK + apart, OK, OK + apart, OK, OK + apart];
         study(&[("old", &[OK; 6]), (name, &blocks)])
@@ -56,8 +56,11 @@ fn the_spread_is_of_the_same_subjects_else_of_others_else_of_the_doctor() {
     for (count, source, spread) in sources {
         let plan = StudyPlan::of(planned(&["old", "new"]), &past_studies[..count]);
         assert_eq!(plan.known.map(|known| known.source), source);
-        let result = plan.known.map_or(0.0, |known| known.spread);
-        assert!((result - spread).abs() < 2e-4, "{source:?}: {result}");
+        let known_spread = plan.known.map_or(0.0, |known| known.spread);
+        assert!(
+            (known_spread - spread).abs() < 2e-4,
+            "{source:?}: {known_spread}"
+        );
     }
     let elsewhere = PlannedStudy {
         machine: Fingerprint::of_machine(
@@ -73,40 +76,40 @@ fn the_spread_is_of_the_same_subjects_else_of_others_else_of_the_doctor() {
 }
 
 #[test]
-fn blocks_are_as_many_as_the_budget_has_room_for() {
-    // Method: a study of two subjects took 38.2 s for six blocks, which is 3.18 s for each
-    // subject; two and four subjects in two minutes, a number that was set, and a budget
-    // that is too short for a verdict.
+fn as_many_blocks_are_planned_as_fit_the_budget() {
+    // Method: an earlier study of two subjects took 38.2 s for six blocks, 3.18 s per
+    // subject. Two and four subjects in two minutes, a fixed number of blocks, and a budget
+    // too short for a verdict.
     let past_studies = [past(pair(), false).unwrap()];
     let blocks = |study: PlannedStudy| StudyPlan::of(study, &past_studies).blocks_most;
     assert_eq!(blocks(planned(&["old", "new"])), 18);
     assert_eq!(blocks(planned(&["old", "new", "c", "d"])), 9);
-    // It ends by itself before, unless blocks scatter.
+    // The study ends before its budget does, unless its blocks scatter.
     let plan = StudyPlan::of(planned(&["old", "new"]), &past_studies);
     assert_eq!(
         [0.001, 0.02, 0.05].map(|spread| plan.blocks(spread)),
         [7, 12, 18]
     );
-    let ordered = PlannedStudy {
+    let fixed = PlannedStudy {
         blocks: Some(30),
         ..planned(&["old", "new"])
     };
-    assert_eq!(blocks(ordered), 30);
+    assert_eq!(blocks(fixed), 30);
     let short = PlannedStudy {
         budget_s: 20.0,
         ..planned(&["old", "new"])
     };
     let short = StudyPlan::of(short, &past_studies);
     assert_eq!((short.blocks(0.02), short.detectable(0.02)), (3, None));
-    // Asking why leaves room for fewer.
+    // Sampling for `why` leaves time for fewer blocks.
     let why = PlannedStudy {
         why_share: 0.25,
         ..planned(&["old", "new"])
     };
     let most = StudyPlan::of(why, &past_studies).blocks_most as f64;
     assert_eq!(most, f64::floor(120.0 / (1.25 * 38.2 / 6.0)));
-    // Where their number is set six carry a verdict, else seven.
-    let six = |blocks, budget_s| {
+    // A fixed number of blocks needs six for a verdict; otherwise seven are needed.
+    let has_verdict = |blocks, budget_s| {
         let study = PlannedStudy {
             blocks,
             budget_s,
@@ -117,13 +120,16 @@ fn blocks_are_as_many_as_the_budget_has_room_for() {
             .is_some()
     };
     assert_eq!(
-        (six(Some(6), 120.0), six(None, 6.5 * 38.2 / 6.0)),
-        (true, false)
+        [
+            has_verdict(Some(6), 120.0),
+            has_verdict(None, 6.5 * 38.2 / 6.0)
+        ],
+        [true, false]
     );
 }
 
 #[test]
-fn more_comparisons_together_find_only_larger_differences() {
+fn more_comparisons_together_detect_only_larger_differences() {
     // Method: one and five comparisons over the same number of blocks.
     let detectable = |together| {
         let study = PlannedStudy {
@@ -138,8 +144,8 @@ fn more_comparisons_together_find_only_larger_differences() {
 }
 
 #[test]
-fn what_compares_nothing_says_nothing() {
-    // Method: a run, one block, and no record at all.
+fn records_without_a_comparison_inform_no_plan() {
+    // Method: a run, a study of one block, and JSON that is no record.
     let run = serde_json::to_string(&StudyRecord::judged(run())).unwrap();
     assert_eq!(PastStudy::read(&run, false).unwrap(), None);
     assert_eq!(past(study(&[("old", &[OK]), ("new", &[OK])]), false), None);

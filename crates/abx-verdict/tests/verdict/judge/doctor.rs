@@ -1,4 +1,4 @@
-//! What a doctor concludes from what was read and measured.
+//! The doctor's conclusions from its readings and measurements.
 
 use abx_evidence::OutputKind;
 use abx_verdict::doctor::{
@@ -8,7 +8,7 @@ use abx_verdict::doctor::{
 
 use abx_fixtures::{OK, assert_close, study};
 
-/// A machine with nothing wrong.
+/// A machine without any weakness.
 fn good() -> DoctorRecord {
     let readings = Readings {
         cpus_online: Some(4),
@@ -107,7 +107,7 @@ fn noise(change: impl FnOnce(&mut Noise)) -> Check {
 
 #[test]
 fn nothing_limits_a_good_machine() {
-    // Method: every check of the record in which nothing is wrong.
+    // Method: every check of a record without any weakness.
     let checks = examined(good());
     assert_eq!(checks.len(), 17);
     for check in checks {
@@ -116,7 +116,7 @@ fn nothing_limits_a_good_machine() {
 }
 
 #[test]
-fn what_weighs_most_comes_first() {
+fn the_most_serious_check_comes_first() {
     // Method: one change for each status, each far down in the usual order.
     let mut record = good();
     record.readings.local_ports = None;
@@ -211,7 +211,7 @@ const WEAKNESSES: &[(&str, CheckStatus, &str, Change)] = &[
 
 #[test]
 fn each_weakness_limits_and_has_a_remedy() {
-    // Method: the table, one reading at a time on a good machine.
+    // Method: each reading of the table alone on a good machine.
     for (id, expected, command, change) in WEAKNESSES {
         let check = check(id, |record| change(&mut record.readings));
         assert_eq!(check.status, *expected, "{check:?}");
@@ -223,8 +223,7 @@ fn each_weakness_limits_and_has_a_remedy() {
 
 #[test]
 fn every_command_fits_on_a_line_of_the_report() {
-    // Method: all commands of a machine on which everything is wrong; 66 columns
-    // are left beside the status.
+    // Method: all commands for a machine with every weakness; the status leaves 66 columns.
     let mut record = good();
     let readings = &mut record.readings;
     (readings.cpus, readings.cores) = (vec![2], vec![vec![2]]);
@@ -256,7 +255,7 @@ fn every_command_fits_on_a_line_of_the_report() {
 }
 
 #[test]
-fn what_could_not_be_read_is_not_checked_and_not_ok() {
+fn unread_checks_are_neither_checked_nor_ok() {
     // Method: a record of a machine without readings.
     let mut record = good();
     record.readings = Readings {
@@ -315,7 +314,7 @@ fn a_quota_beyond_all_processors_limits_nothing() {
 }
 
 #[test]
-fn noise_is_judged_by_the_usual_margin() {
+fn noise_is_judged_by_the_default_margin() {
     // Method: a difference on each side of 3 % and of 25 %, and blocks that are too few.
     let at = |share, blocks| {
         noise(|noise| (noise.detectable, noise.blocks) = (Some(share), blocks)).status
@@ -332,8 +331,8 @@ fn noise_is_judged_by_the_usual_margin() {
 }
 
 #[test]
-fn noise_says_how_many_blocks_show_the_margin() {
-    // Method: a machine on which 40 blocks do, and one on which none do.
+fn noise_states_how_many_blocks_show_the_margin() {
+    // Method: a machine on which 40 blocks do, and one on which no number does.
     let check = noise(|noise| (noise.detectable, noise.blocks_for_margin) = (Some(0.1), Some(40)));
     assert!(check.remedy.unwrap().contains("(`--blocks 40`)"));
     let check = noise(|noise| (noise.detectable, noise.blocks_for_margin) = (Some(0.1), None));
@@ -341,7 +340,7 @@ fn noise_says_how_many_blocks_show_the_margin() {
 }
 
 #[test]
-fn the_same_server_twice_that_seems_to_differ_is_told() {
+fn a_server_that_appears_to_differ_from_itself_is_reported() {
     // Method: an interval that excludes 1, and one that does not.
     let with = |low, high| noise(|noise| (noise.low, noise.high) = (Some(low), Some(high))).message;
     assert!(with(1.01, 1.03).contains("appeared to differ"));
@@ -371,7 +370,7 @@ fn noise_is_the_spread_of_the_blocks_log_ratios() {
 
 #[test]
 fn one_block_has_no_noise() {
-    // Method: a study that ended after its first block, and one before it.
+    // Method: a study that ended after its first block, and one that ended before it.
     let noise = Noise::of(&study(&[("null", &[OK]), ("null-again", &[OK])]));
     assert_eq!(
         (noise.blocks, noise.spread, noise.detectable),
@@ -382,7 +381,7 @@ fn one_block_has_no_noise() {
 }
 
 #[test]
-fn a_ceiling_is_what_one_slice_gave() {
+fn a_ceiling_is_the_throughput_of_one_slice() {
     // Method: a slice of the made-up study, whose figures are known.
     let record = study(&[("null", &[OK])]);
     let slice = &record.blocks[0].loads[0].rounds[0].slices[0];
@@ -394,8 +393,8 @@ fn a_ceiling_is_what_one_slice_gave() {
 }
 
 #[test]
-fn a_ceiling_names_its_limit_and_what_comes_near_it() {
-    // Method: which side was busy, in each way, and failures.
+fn a_ceiling_names_its_limit_and_causes_near_it() {
+    // Method: each way in which either side was busy, and failures.
     let with = |generator, server, failed| {
         check("ceiling", |record| {
             let generator_ceiling = &mut record.ceilings[0];
@@ -424,7 +423,7 @@ fn a_ceiling_names_its_limit_and_what_comes_near_it() {
 
 #[test]
 fn a_refused_comparison_stops() {
-    // Method: what the system refused is reported first.
+    // Method: the refusal of the system is reported first.
     let mut record = good();
     record.refusal = Some("no port".to_owned());
     let first = &examined(record)[0];
@@ -436,8 +435,8 @@ fn a_refused_comparison_stops() {
 }
 
 #[test]
-fn others_that_had_the_processors_limit() {
-    // Method: each share on both sides of what is reported in a study too.
+fn other_programs_on_the_processors_limit() {
+    // Method: each share on both sides of the limit that also applies in a study.
     let at = |id: &str, share: f64| {
         let check = check(id, |record| {
             let foreign_cpu = record.elsewhere.as_mut().expect("it was measured");
@@ -463,7 +462,7 @@ fn others_that_had_the_processors_limit() {
 
 #[test]
 fn a_record_survives_json() {
-    // Method: there and back, with checks.
+    // Method: a round trip with checks.
     let mut record = good();
     examine(&mut record);
     let text = serde_json::to_string(&record).unwrap();
@@ -471,9 +470,9 @@ fn a_record_survives_json() {
 }
 
 #[test]
-fn what_why_may_sample_has_the_command_that_allows_more() {
-    // Method: the rights of a user, of a user on a stricter machine, of root to whom names are
-    // hidden, and of a container that forbids the system call.
+fn restricted_sampling_has_the_command_that_allows_more() {
+    // Method: the rights of a user, of a user on a stricter machine, of root without access to
+    // kernel symbols, and of a container that forbids the system call.
     use SamplingReach::{All, Nothing, OwnCode};
     let limit = "kernel.perf_event_paranoid is 2";
     let both = "sysctl -w kernel.perf_event_paranoid=0 kernel.kptr_restrict=0";
@@ -521,8 +520,8 @@ fn what_why_may_sample_has_the_command_that_allows_more() {
 }
 
 #[test]
-fn what_keeps_calls_from_being_counted_is_shown_with_its_remedy() {
-    // Method: a user who may sample everything, and has no right to load a program.
+fn a_missing_right_to_count_calls_is_shown_with_its_remedy() {
+    // Method: a user who may sample everything but may not load a program.
     let check = check("why", |record| {
         let sampling = record.readings.sampling.as_mut().unwrap();
         sampling.calls_limit = Some("abx has no CAP_BPF".to_owned());

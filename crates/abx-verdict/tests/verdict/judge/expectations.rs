@@ -1,4 +1,4 @@
-//! Whether a record meets what was expected of it.
+//! Whether a record meets its expectations.
 
 #![allow(clippy::unwrap_used, reason = "all of this is a test")]
 
@@ -40,25 +40,18 @@ fn ask(record: &StudyRecord, text: &str) -> Vec<ExpectationResult> {
     expectation_results(record, &[expectation])
 }
 
-/// The only response's standing.
+/// The standing of the only result.
 fn standing(record: &StudyRecord, text: &str) -> Standing {
-    let mut expectation_results = ask(record, text);
-    assert_eq!(expectation_results.len(), 1, "{expectation_results:?}");
-    expectation_results.remove(0).standing
+    let mut results = ask(record, text);
+    assert_eq!(results.len(), 1, "{results:?}");
+    results.remove(0).standing
 }
 
 fn not_slower(record: &StudyRecord, share: f64) -> Vec<Standing> {
     let expectation = Expectation::not_slower(share).unwrap();
-    let all_expectation_results = expectation_results(record, &[expectation]);
-    assert!(
-        all_expectation_results
-            .iter()
-            .all(|expectation_result| !expectation_result.is_demanded)
-    );
-    all_expectation_results
-        .into_iter()
-        .map(|expectation_result| expectation_result.standing)
-        .collect()
+    let results = expectation_results(record, &[expectation]);
+    assert!(results.iter().all(|result| !result.is_demanded));
+    results.into_iter().map(|result| result.standing).collect()
 }
 
 /// A judged pair whose primary comparison has this interval.
@@ -78,8 +71,7 @@ const BOUND: Standing = Standing::Unsettled(Doubt::Bound);
 
 #[test]
 fn an_expectation_holds_or_fails_only_with_its_whole_interval() {
-    // Method: an interval below, above, around and ending at the factor, for
-    // each sign.
+    // Method: an interval below, above, around and ending at the factor, for each sign.
     let table = [
         ([0.90, 0.96], [false, true, false, true]),
         ([0.98, 1.02], [true, false, true, false]),
@@ -90,12 +82,8 @@ fn an_expectation_holds_or_fails_only_with_its_whole_interval() {
     for (interval, holds) in table {
         let record = with(Metric::Throughput, interval);
         for (sign, holds) in [">=", "<=", ">", "<"].into_iter().zip(holds) {
-            let found_standing = standing(&record, &format!("new {sign} 0.97 * old"));
-            assert_eq!(
-                found_standing == Standing::Holds,
-                holds,
-                "{interval:?} {sign}"
-            );
+            let standing = standing(&record, &format!("new {sign} 0.97 * old"));
+            assert_eq!(standing == Standing::Holds, holds, "{interval:?} {sign}");
         }
     }
     let around = with(Metric::Throughput, [0.95, 1.02]);
@@ -107,44 +95,44 @@ fn an_expectation_holds_or_fails_only_with_its_whole_interval() {
 
 proptest! {
     #[test]
-    fn an_expectation_and_its_opposite_are_never_both_borne_out(
+    fn an_expectation_and_its_opposite_never_both_hold(
         low in 0.01_f64..10.0,
         width in 0.0_f64..1.0,
         factor in 0.01_f64..10.0,
         is_bound in any::<bool>(),
     ) {
-        // Method: `>=` beside `<`, and beside the same seen from the other side.
+        // Method: `>=` compared with `<`, and with its mirror image.
         let mut record = with(Metric::Throughput, [low, low * (1.0 + width)]);
         record.conclusions.comparisons[0].at_least = is_bound;
-        let there = standing(&record, &format!("new >= {factor} * old"));
+        let usual = standing(&record, &format!("new >= {factor} * old"));
         let opposite = standing(&record, &format!("new < {factor} * old"));
-        prop_assert_eq!(there == Standing::Holds, opposite == Standing::Fails);
-        prop_assert_eq!(there == Standing::Fails, opposite == Standing::Holds);
-        // One part in a million: turning over rounds the last digit.
-        let looser = standing(&record, &format!("old <= {} * new", 1.000_001 / factor));
-        prop_assert!(there != Standing::Holds || looser == Standing::Holds);
+        prop_assert_eq!(usual == Standing::Holds, opposite == Standing::Fails);
+        prop_assert_eq!(usual == Standing::Fails, opposite == Standing::Holds);
+        // One part in a million: the reciprocal rounds the last digit.
+        let mirrored = standing(&record, &format!("old <= {} * new", 1.000_001 / factor));
+        prop_assert!(usual != Standing::Holds || mirrored == Standing::Holds);
     }
 }
 
 #[test]
-fn either_order_of_two_subjects_may_be_asked() {
-    // Method: the study compares `new` with `old`; the other way is 1 over it.
+fn either_order_of_two_subjects_is_allowed() {
+    // Method: the study compares `new` with `old`; the other order has the reciprocal.
     let record = StudyRecord::judged(pair());
     let straight = ask(&record, "new > old").remove(0);
     let mirrored = ask(&record, "old < new").remove(0);
     assert_eq!(straight.standing, Standing::Holds);
     assert_eq!(mirrored.standing, Standing::Holds);
-    let [bounds, other]: [Bounds; 2] =
-        [straight, mirrored].map(|expectation_result| expectation_result.bounds.unwrap());
-    assert_close(bounds.ratio * other.ratio, 1.0);
-    assert_close(bounds.low * other.high, 1.0);
-    assert_close(bounds.high * other.low, 1.0);
+    let [straight, mirrored]: [Bounds; 2] =
+        [straight, mirrored].map(|result| result.bounds.unwrap());
+    assert_close(straight.ratio * mirrored.ratio, 1.0);
+    assert_close(straight.low * mirrored.high, 1.0);
+    assert_close(straight.high * mirrored.low, 1.0);
 }
 
 #[test]
-fn two_subjects_beside_the_same_baseline_are_decided_by_the_ranking() {
-    // Method: three subjects; the pair without the baseline, both ways, and a
-    // metric by which it is not ranked.
+fn two_subjects_with_the_same_baseline_are_decided_by_the_ranking() {
+    // Method: three subjects; the pair without the baseline, in both orders, and by a metric
+    // that does not rank it.
     let record = StudyRecord::judged(study(&[
         ("a", &[9_000, 9_010, 8_990, 9_000, 9_005, 8_995]),
         ("b", &[9_900, 9_910, 9_890, 9_900, 9_905, 9_895]),
@@ -158,14 +146,12 @@ fn two_subjects_beside_the_same_baseline_are_decided_by_the_ranking() {
 }
 
 #[test]
-fn without_a_load_every_load_is_asked() {
-    // Method: two loads with and without a name, and a metric that is of none.
+fn an_expectation_without_a_load_applies_to_every_load() {
+    // Method: two loads with and without a name, and a metric that has no load.
     let record = StudyRecord::judged(two_loads());
     let loads = |text: &str| -> Vec<String> {
-        let expectation_results = ask(&record, text).into_iter();
-        expectation_results
-            .map(|expectation_result| expectation_result.load)
-            .collect()
+        let results = ask(&record, text).into_iter();
+        results.map(|result| result.load).collect()
     };
     assert_eq!(loads("new > old"), ["small", "large"]);
     assert_eq!(loads("new > old @ large"), ["large"]);
@@ -177,14 +163,14 @@ fn without_a_load_every_load_is_asked() {
 }
 
 #[test]
-fn a_named_metric_is_asked_as_it_is_and_none_means_speed() {
-    // Method: a primary time of which `new` has 0.8: it is 1.25 times as fast.
+fn a_named_metric_is_taken_as_it_is_and_no_metric_means_speed() {
+    // Method: a primary time for which `new` has 0.8, so that it is 1.25 times as fast.
     let mut record = with(Metric::ResponseP99, [0.8, 0.8]);
     record.conclusions.comparisons.truncate(1);
-    let response = ask(&record, "new >= 1.2 * old").remove(0);
-    assert_eq!(response.standing, Standing::Holds);
-    assert!(response.is_speed_of_time);
-    assert_close(response.bounds.unwrap().ratio, 1.25);
+    let speed = ask(&record, "new >= 1.2 * old").remove(0);
+    assert_eq!(speed.standing, Standing::Holds);
+    assert!(speed.is_speed_of_time);
+    assert_close(speed.bounds.unwrap().ratio, 1.25);
     let named = ask(&record, "response_p99: new <= 0.9 * old").remove(0);
     assert_eq!(named.standing, Standing::Holds);
     assert!(!named.is_speed_of_time);
@@ -194,7 +180,7 @@ fn a_named_metric_is_asked_as_it_is_and_none_means_speed() {
 
 #[test]
 fn slower_means_fewer_requests_or_longer_times() {
-    // Method: 3 % allowed; intervals within, around and beyond, of each sense.
+    // Method: 3 % permitted; intervals within, around and beyond it, of each kind of metric.
     let table = [
         (Metric::Throughput, [0.98, 0.99], Standing::Holds),
         (Metric::Throughput, [0.96, 0.99], STRADDLES),
@@ -212,8 +198,8 @@ fn slower_means_fewer_requests_or_longer_times() {
 }
 
 #[test]
-fn what_may_lie_further_out_settles_only_the_near_side() {
-    // Method: a bound above 1, one below, and one whose direction is open.
+fn a_bound_settles_only_its_near_side() {
+    // Method: a bound above 1, one below it, and one whose direction is open.
     let bound = |interval| {
         let mut record = with(Metric::Throughput, interval);
         record.conclusions.comparisons[0].at_least = true;
@@ -232,8 +218,8 @@ fn what_may_lie_further_out_settles_only_the_near_side() {
 }
 
 #[test]
-fn what_claims_nothing_settles_nothing() {
-    // Method: five blocks; a void comparison; one without an end; none at all.
+fn records_without_a_claim_settle_nothing() {
+    // Method: five blocks; a void comparison; an interval without an upper end; no comparison.
     let five = StudyRecord::judged(study(&[("old", &[9_000; 5]), ("new", &[9_900; 5])]));
     let few = Standing::Unsettled(Doubt::FewBlocks(6));
     assert_eq!(standing(&five, "new > old"), few);
@@ -260,7 +246,7 @@ fn what_claims_nothing_settles_nothing() {
     assert_eq!(not_slower(&none, 0.03), [not_compared]);
 }
 
-/// How far a study of seven blocks is with these, which ends by what it measures.
+/// The state of these limits in a study of seven blocks that ends by its measurements.
 fn state(record: &StudyRecord, texts: &[&str]) -> LimitState {
     let names = known(record);
     let limits: Vec<Expectation> = texts
@@ -300,10 +286,10 @@ fn a_limit_is_settled_by_a_wider_interval_than_the_report_prints() {
 }
 
 #[test]
-fn all_limits_are_the_question_and_only_blocks_that_help_are_waited_for() {
+fn a_study_continues_for_every_limit_that_more_blocks_can_settle() {
     // Method: two loads, one of whose intervals includes the limit; then limits that no block
-    // settles, alone and with others: a metric that was not measured, a bound on its far side,
-    // a void comparison, processor time instead of speed, and none.
+    // settles, alone and with others: a metric that was not measured, the far side of a bound,
+    // a void comparison, processor time instead of speed, and no limit.
     let mut record = StudyRecord::judged(longer(two_loads()));
     record.measured.settings.blocks = None;
     let beyond = "new >= 1.05 * old";
@@ -360,7 +346,7 @@ fn all_limits_are_the_question_and_only_blocks_that_help_are_waited_for() {
     );
 }
 
-/// A run of so many responses that took so long, in µs, and of failures.
+/// A run with these counts of responses and their times in µs, and failures.
 fn run_of(counts: &[(u64, u64)], failed: u64) -> StudyRecord {
     let mut record = run();
     let ok: u64 = counts.iter().map(|(count, _)| count).sum();
@@ -371,24 +357,23 @@ fn run_of(counts: &[(u64, u64)], failed: u64) -> StudyRecord {
 }
 
 #[test]
-fn a_threshold_holds_or_fails_by_what_is_printed() {
+fn a_threshold_is_decided_by_the_printed_figure() {
     // Method: 980 responses of 10 ms and 20 of 60 ms, with limits on both sides of each; the
     // share of errors at its limit and beyond it; and too few requests for a quantile.
     let record = run_of(&[(980, 10_000), (20, 60_000)], 0);
-    let holds = |text: &str| standing(&record, text);
-    assert_eq!(holds("p50<11ms"), Standing::Holds);
-    assert_eq!(holds("p50<9ms"), Standing::Fails);
-    assert_eq!(holds("p99<50ms"), Standing::Fails);
-    assert_eq!(holds("p99<70ms @ small"), Standing::Holds);
-    assert_eq!(holds("errors<0.1%"), Standing::Holds);
+    assert_eq!(standing(&record, "p50<11ms"), Standing::Holds);
+    assert_eq!(standing(&record, "p50<9ms"), Standing::Fails);
+    assert_eq!(standing(&record, "p99<50ms"), Standing::Fails);
+    assert_eq!(standing(&record, "p99<70ms @ small"), Standing::Holds);
+    assert_eq!(standing(&record, "errors<0.1%"), Standing::Holds);
     let both = ask(&record, "p99<50ms,errors<0.1%");
     let both: Vec<_> = both
         .iter()
-        .map(|expectation_result| {
+        .map(|result| {
             (
-                expectation_result.expected.as_str(),
-                &expectation_result.standing,
-                expectation_result.is_demanded,
+                result.expected.as_str(),
+                &result.standing,
+                result.is_demanded,
             )
         })
         .collect();
@@ -407,8 +392,8 @@ fn a_threshold_holds_or_fails_by_what_is_printed() {
 }
 
 #[test]
-fn times_of_a_run_without_a_claim_are_no_claim_either() {
-    // Method: half of the requests failed, which voids a run: its times show nothing, its
+fn times_of_a_run_without_a_claim_settle_nothing() {
+    // Method: half of the requests failed, which voids a run: its times show nothing, but its
     // errors do; and no request at all.
     let record = run_of(&[(500, 10_000)], 500);
     assert!(matches!(
@@ -422,23 +407,19 @@ fn times_of_a_run_without_a_claim_are_no_claim_either() {
 }
 
 #[test]
-fn a_threshold_is_of_each_load_and_each_subject() {
-    // Method: two subjects under two loads, of which one load may be named.
+fn a_threshold_applies_to_each_load_and_each_subject() {
+    // Method: two subjects under two loads, with all loads and with a named load.
     let record = StudyRecord::judged(two_loads());
     let subjects = record.measured.subjects.len();
-    let expectation_results = ask(&record, "errors<1%");
-    assert_eq!(expectation_results.len(), 2 * subjects);
+    let results = ask(&record, "errors<1%");
+    assert_eq!(results.len(), 2 * subjects);
     assert!(
-        expectation_results
+        results
             .iter()
-            .all(|expectation_result| expectation_result.standing == Standing::Holds),
-        "{expectation_results:?}"
+            .all(|result| result.standing == Standing::Holds),
+        "{results:?}"
     );
-    let expectation_results = ask(&record, "errors<1% @ large");
-    assert_eq!(expectation_results.len(), subjects);
-    assert!(
-        expectation_results
-            .iter()
-            .all(|expectation_result| expectation_result.load == "large")
-    );
+    let results = ask(&record, "errors<1% @ large");
+    assert_eq!(results.len(), subjects);
+    assert!(results.iter().all(|result| result.load == "large"));
 }

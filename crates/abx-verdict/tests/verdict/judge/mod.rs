@@ -1,6 +1,6 @@
-//! What [`abx_verdict::judge`] makes of a record: synthetic studies in, ratios,
-//! verdicts and findings out. How intervals are computed is tested in
-//! `tests/verdict/statistics`.
+//! The conclusions that [`abx_verdict::judge`] draws from a record: synthetic
+//! studies in, ratios, verdicts and findings out. The computation of intervals
+//! is tested in `tests/verdict/statistics`.
 
 mod compared;
 mod doctor;

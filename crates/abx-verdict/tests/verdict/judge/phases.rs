@@ -1,4 +1,4 @@
-//! Where the time goes, over blocks.
+//! Where time is spent, over blocks.
 
 use abx_evidence::record::{BlockRecord, Histograms, Round, SliceRecord};
 use abx_evidence::{
@@ -8,7 +8,7 @@ use abx_verdict::{Role, judge};
 
 use abx_fixtures::{pair, response};
 
-/// So many requests that took 10 µs to the first byte and this long for a body.
+/// This many requests that took 10 µs to the first byte and `body_us` for a body.
 fn phases(requests: u64, body_us: u64) -> Phases {
     let mut phases = Phases::default();
     let split = PhaseSplit::of(&Timestamps {
@@ -32,9 +32,9 @@ fn give(record: &mut Measured, block: usize, subject: &str, phases: Phases) {
 }
 
 #[test]
-fn a_summary_is_of_the_samples_of_all_complete_blocks() {
-    // Method: three requests in a block and one in another; a third block that
-    // did not end; and a subject of which nothing was sampled.
+fn a_summary_covers_the_samples_of_all_complete_blocks() {
+    // Method: three requests in a block and one in another; a third block that is incomplete;
+    // and a subject without a sample.
     let mut record = pair();
     give(&mut record, 0, "old", phases(3, 20));
     give(&mut record, 1, "old", phases(1, 60));
@@ -57,8 +57,8 @@ fn a_summary_is_of_the_samples_of_all_complete_blocks() {
 }
 
 #[test]
-fn records_hold_phases_only_where_there_are_any() {
-    // Method: to JSON and back, with and without a sample; slices keep the sums.
+fn records_hold_phases_only_if_there_are_any() {
+    // Method: a round trip through JSON, with and without a sample; slices keep the sums.
     let mut slice = SliceTally::default();
     let block = |slice: &SliceTally| {
         let mut block = pair().blocks.swap_remove(0);
@@ -89,9 +89,9 @@ fn records_hold_phases_only_where_there_are_any() {
 }
 
 #[test]
-fn what_subjects_say_of_their_own_time_is_averaged_over_blocks_and_compared() {
-    // Method: one name that both sides give in two blocks, of which each counts alike; and
-    // one that one side gives in one block, which has no interval and no difference.
+fn times_that_subjects_report_are_averaged_over_blocks_and_compared() {
+    // Method: a name that both sides report in two blocks, of which each has the same weight;
+    // and a name that one side reports in one block, which has no interval and no difference.
     let mut record = pair();
     let mut say = |block: usize, subject: &str, pairs: &[(&str, u64)]| {
         let mut histograms = Histograms::default();
@@ -139,16 +139,16 @@ fn what_subjects_say_of_their_own_time_is_averaged_over_blocks_and_compared() {
         &*time_difference.name,
     );
     assert_eq!(pair, ("new", "old", "db"));
-    // In each block it is less by 1.
+    // It is less by 1 in each block.
     let us = time_difference.us;
     assert_eq!((us.mean, us.low, us.high), (-1.0, Some(-1.0), Some(-1.0)));
 }
 
 #[test]
-fn what_subjects_say_is_compared_where_the_study_compares_them() {
-    // Method: both report it in two blocks: at a rate that both kept up with, where nothing is
-    // compared that the study was made for, but the cost of responses is; and where
-    // one gave no response in another block, so that the two are compared by nothing else.
+fn times_that_subjects_report_are_compared_if_the_study_compares_the_subjects() {
+    // Method: both report a time in two blocks. At a rate that both kept up with, only the cost of
+    // responses is compared, not what the study was made for. If one gave no response in
+    // another block, nothing else is compared.
     let message = |change: fn(&mut Measured)| {
         let mut record = pair();
         for (block, subject) in [(0, "old"), (0, "new"), (1, "old"), (1, "new")] {

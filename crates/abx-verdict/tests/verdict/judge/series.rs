@@ -8,8 +8,8 @@ use abx_fixtures::{OK, SLICE_NS, pair, response, two_loads};
 
 #[test]
 fn slices_stand_in_the_order_in_which_they_ran() {
-    // Method: two loads, of which one is requested; two rounds of two slices in
-    // each of six blocks. Time runs on within a block and begins again in the next.
+    // Method: two loads, of which one is requested, with two rounds of two slices in each of
+    // six blocks. Time runs on within a block and begins again in the next.
     let record = two_loads();
     let all_slice_figures = slice_figures(&record, &record.loads[1]);
     assert_eq!(all_slice_figures.len(), 24);
@@ -36,10 +36,10 @@ fn slices_stand_in_the_order_in_which_they_ran() {
 }
 
 #[test]
-fn slices_tell_failures_and_disturbances() {
-    // Method: one slice with a reset, in the second round of the third block,
-    // which was disturbed; blocks that did not end are left out, and so is the
-    // server that does nothing, whose time runs all the same.
+fn slices_show_failures_and_disturbances() {
+    // Method: one slice with a reset, in the second round of the third block, which was
+    // disturbed. Incomplete blocks are left out, and so is the server that does nothing, though
+    // it takes time.
     let mut record = pair();
     let round = &mut record.blocks[2].loads[0].rounds[1];
     round.disturbed = vec![Disturbance::Steal];
@@ -82,11 +82,11 @@ fn slices_tell_failures_and_disturbances() {
 
 #[test]
 fn blocks_agree_with_the_summary_of_all_of_them() {
-    // Method: the baseline has the same figures in every block, so each of them
-    // is that of the summary; a reading that is missing stays missing.
+    // Method: the baseline has the same figures in every block, so those of each block equal
+    // the summary; a missing reading stays missing.
     let mut record = pair();
     let conclusions = judge(&record);
-    let whole = conclusions
+    let summary = conclusions
         .summaries
         .iter()
         .find(|summary| summary.subject == "old")
@@ -95,13 +95,13 @@ fn blocks_agree_with_the_summary_of_all_of_them() {
     assert_eq!(blocks.len(), 6);
     for (index, block) in blocks.iter().enumerate() {
         assert_eq!(block.block as usize, index);
-        assert_eq!(block.throughput_per_s, whole.throughput_per_s);
+        assert_eq!(block.throughput_per_s, summary.throughput_per_s);
         assert_eq!(
             block.server_cpu_us_per_request,
-            whole.server_cpu_us_per_request
+            summary.server_cpu_us_per_request
         );
-        assert_eq!(block.server_busy, whole.server_busy);
-        assert_eq!(block.rss_bytes_max, whole.rss_bytes);
+        assert_eq!(block.server_busy, summary.server_busy);
+        assert_eq!(block.rss_bytes_max, summary.rss_bytes);
     }
     record.blocks[0].loads[0].rounds[0].slices[0].server_cpu_ns = None;
     let blocks = SubjectView::of(&record, &record.loads[0], "old").block_figures();
@@ -111,8 +111,8 @@ fn blocks_agree_with_the_summary_of_all_of_them() {
 
 #[test]
 fn times_of_all_blocks_are_one_distribution() {
-    // Method: a block of short and a block of long times, some of which are
-    // bounds; and a subject without any times.
+    // Method: a block of short and a block of long times, some of which are bounds; and a
+    // subject without times.
     let mut record = pair();
     let times = |us: &[u64]| {
         let mut histogram = Histogram::new();

@@ -1,4 +1,4 @@
-//! Which parts of their CPU ledgers make one subject more costly than another.
+//! The parts of CPU ledgers that make one subject costlier than another.
 
 use abx_evidence::record::{CallRecord, LedgerRecord, SegmentRecord};
 use abx_evidence::{FindingId, Measured};
@@ -11,7 +11,7 @@ use abx_verdict::{
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Samples of a block, all of them in one function of each line.
+/// The samples of a block, with all samples of a line in one function.
 fn ledger(lines: &[(&str, u64)]) -> LedgerRecord {
     let mut ledger = Ledger::default();
     for (line, samples) in lines {
@@ -30,7 +30,7 @@ fn ledger(lines: &[(&str, u64)]) -> LedgerRecord {
     }
 }
 
-/// Gives a subject these samples in each block, and so much CPU time per response.
+/// Gives a subject these samples in each block, and `us` of CPU time per response.
 fn give(record: &mut Measured, subject: &str, us: u64, lines: &[(&str, u64)]) {
     for block in &mut record.blocks {
         let ledgers = &mut block.loads[0].ledgers;
@@ -51,8 +51,8 @@ fn difference(record: &Measured) -> CpuDifference {
 #[test]
 fn lines_add_up_to_the_cpu_time_that_slices_counted() {
     // Method: 10 µs and 4 µs per response; a quarter, a half and a quarter of the samples
-    // against a half and a half. By hand: new is 5 µs in openat, 2.5 in its own code, 2.5 in
-    // libc; old 2 µs in its own code and 2 in writev.
+    // compared with two halves. By hand: of new, 5 µs are in openat, 2.5 in its own code and
+    // 2.5 in libc; of old, 2 µs are in its own code and 2 in writev.
     let mut record = pair();
     let lines = [
         ("user new-server", 100),
@@ -77,8 +77,8 @@ fn lines_add_up_to_the_cpu_time_that_slices_counted() {
     assert_eq!((difference.subject.as_str(), difference.blocks), ("new", 6));
     assert!((difference.difference_us.mean - 6.0).abs() < 1e-9);
     let of = |name: &str| {
-        let line = difference.lines.iter().find(|line| line.name == name);
-        let line = line.unwrap();
+        let mut lines = difference.lines.iter();
+        let line = lines.find(|line| line.name == name).unwrap();
         (line.cost.us_per_response, line.cost.is_certain())
     };
     assert_eq!(of("system call openat"), ([5.0, 0.0], true));
@@ -105,9 +105,9 @@ fn lines_add_up_to_the_cpu_time_that_slices_counted() {
 }
 
 #[test]
-fn equal_servers_have_hardly_a_certain_line() {
+fn equal_servers_have_hardly_any_certain_line() {
     // Method: 200 studies of two servers whose samples are drawn from the same ten shares, in
-    // six blocks; at most one line of a hundred may seem to differ.
+    // six blocks; at most one line of a hundred may appear to differ.
     let mut random = ChaCha8Rng::seed_from_u64(7);
     let names: Vec<String> = (0..10).map(|n| format!("system call call{n}")).collect();
     let (mut certain, mut total) = (0, 0);
@@ -143,7 +143,7 @@ fn equal_servers_have_hardly_a_certain_line() {
 }
 
 #[test]
-fn responses_that_differ_are_told_before_their_cost() {
+fn differences_of_responses_are_reported_before_their_cost() {
     // Method: 30 bytes more of headers and a connection for every tenth response, then
     // differences too small to matter.
     let mut record = pair();
@@ -198,10 +198,10 @@ fn blocks_without_samples_or_cpu_time_are_left_out() {
 
 #[test]
 fn a_kernel_that_was_not_sampled_is_one_line() {
-    // Method: 8 µs per response, and samples of two programs for a quarter of the CPU time
-    // meanwhile. Then a lost sample, so that the half and half of the counted slices' clocks
-    // count; slices that report nothing, so that the 60 to 40 of the sampled interval do; and an
-    // interval that reports nothing either.
+    // Method: 8 µs per response, and samples of two programs for a quarter of the CPU time of
+    // the sampled interval. Then a lost sample, so that the clocks of the counted slices decide,
+    // half and half; slices that report nothing, so that those of the sampled interval decide,
+    // 60 to 40; and an interval that reports nothing either.
     let mut record = pair();
     for subject in ["old", "new"] {
         give(
@@ -215,10 +215,10 @@ fn a_kernel_that_was_not_sampled_is_one_line() {
         sampled.samples_per_s = 4_000;
         sampled.ledger.without_kernel = true;
     });
-    let slices = |record: &mut Measured, each_ns: Option<u64>| {
+    let set_clocks = |record: &mut Measured, ns: Option<u64>| {
         for subject in ["old", "new"] {
             each_slice(record, subject, |slice| {
-                (slice.server_user_ns, slice.server_system_ns) = (each_ns, each_ns);
+                (slice.server_user_ns, slice.server_system_ns) = (ns, ns);
             });
         }
     };
@@ -229,12 +229,12 @@ fn a_kernel_that_was_not_sampled_is_one_line() {
         let ledger = ledgers.first();
         ledger.map(|ledger| ledger.lines.iter().map(line).collect::<Vec<_>>())
     };
-    let expected = |kernel: f64, each: f64| {
+    let expected = |kernel_us: f64, user_us: f64| {
         let line = |name: &str, us: f64| (name.to_owned(), (us * 1e6_f64).round());
-        let user = ["user a", "user libc.so.6"].map(|name| line(name, each));
-        Some([&[line("kernel, not split", kernel)], &user[..]].concat())
+        let user = ["user a", "user libc.so.6"].map(|name| line(name, user_us));
+        Some([&[line("kernel, not split", kernel_us)], &user[..]].concat())
     };
-    slices(&mut record, Some(1_000));
+    set_clocks(&mut record, Some(1_000));
     assert_eq!(lines(&record), expected(6.0, 1.0));
     let difference = difference(&record);
     let line = difference
@@ -251,7 +251,7 @@ fn a_kernel_that_was_not_sampled_is_one_line() {
     );
     each_record(&mut record, |sampled| sampled.ledger.lost = 1);
     assert_eq!(lines(&record), expected(4.0, 2.0));
-    slices(&mut record, None);
+    set_clocks(&mut record, None);
     assert_eq!(lines(&record), expected(3.2, 2.4));
     each_record(&mut record, |sampled| sampled.server_user_ns = None);
     assert_eq!(lines(&record), None);
@@ -264,8 +264,8 @@ fn each_record(record: &mut Measured, change: impl Fn(&mut LedgerRecord)) {
 }
 
 #[test]
-fn what_samples_lack_is_told() {
-    // Method: lost samples and suspensions add up over blocks; threads that are left out do not.
+fn incomplete_samples_are_reported() {
+    // Method: lost samples and suspensions add up over blocks; left-out threads do not.
     let mut record = pair();
     for subject in ["old", "new"] {
         give(&mut record, subject, 8, &[("user a", 50)]);
@@ -304,8 +304,8 @@ fn a_subject_that_could_not_be_sampled_is_named_with_the_reason() {
 
 #[test]
 fn starts_of_one_subject_are_compared_by_their_ledgers() {
-    // Method: 2 of 8 starts at a quarter of the throughput, which spend 95 of 100 µs in futex;
-    // the others spend 5 of 10. Then the same without samples of the slow ones.
+    // Method: 2 of 8 starts have a quarter of the throughput and spend 95 of 100 µs in futex;
+    // the others spend 5 of 10. Then the slow starts have no samples.
     let responses = [OK / 4, OK, OK, OK / 4, OK, OK, OK, OK];
     let mut record = study(&[("old", &[OK; 8]), ("new", &responses)]);
     for block in &mut record.blocks {
@@ -348,25 +348,24 @@ fn starts_of_one_subject_are_compared_by_their_ledgers() {
     assert!(judge(&record).start_differences.is_empty());
 }
 
-/// A graph of the first load of a record.
+/// The graph of a subject under the first load of a record.
 fn graph(record: &Measured, subject: &str) -> FlameGraph {
     flame_graph(record, &record.loads[0], subject).expect("it was sampled")
 }
 
-/// What the functions of a graph cost, each with its depth.
+/// The cost of each function of a graph, with its depth and name.
 fn costs(functions: &[FlameFunction], depth: usize) -> Vec<(usize, String, [f64; 2])> {
-    let each = functions.iter().flat_map(|function| {
-        let us = function.us_per_response;
-        let own = (depth, function.name.clone(), us);
-        [own].into_iter().chain(costs(&function.callees, depth + 1))
+    let rows = functions.iter().flat_map(|function| {
+        let row = (depth, function.name.clone(), function.us_per_response);
+        [row].into_iter().chain(costs(&function.callees, depth + 1))
     });
-    each.collect()
+    rows.collect()
 }
 
 #[test]
 fn a_flame_graph_adds_up_to_the_cpu_time_that_slices_counted() {
-    // Method: 10 µs and 4 µs per response, a quarter of the samples of the first in another chain
-    // and a fifth in chains that were not kept.
+    // Method: 10 µs and 4 µs per response; a quarter of the samples of the first subject is in
+    // another chain, and a fifth in chains that were not kept.
     let mut record = pair();
     give(&mut record, "new", 10, &[("user new-server", 55)]);
     give(&mut record, "old", 4, &[("user old-server", 10)]);
@@ -376,7 +375,7 @@ fn a_flame_graph_adds_up_to_the_cpu_time_that_slices_counted() {
         ledger.add(&Line::system_call("read"), ["main", "read"], 25);
         ledger.add_others(&Line::Kernel, 20);
     }
-    let near = |seen: f64, expected: f64| (seen - expected).abs() < 1e-9;
+    let near = |us: f64, expected: f64| (us - expected).abs() < 1e-9;
     let alone = graph(&record, "new");
     assert!(near(alone.us_per_response[0], 10.0), "{alone:?}");
     let expected = [
@@ -386,24 +385,25 @@ fn a_flame_graph_adds_up_to_the_cpu_time_that_slices_counted() {
         (1, "read", 2.5),
         (1, "work", 5.5),
     ];
-    let seen = costs(&alone.functions, 0);
-    assert_eq!(seen.len(), expected.len(), "{seen:?}");
-    for ((depth, name, us), expected) in seen.iter().zip(expected) {
+    let rows = costs(&alone.functions, 0);
+    assert_eq!(rows.len(), expected.len(), "{rows:?}");
+    for ((depth, name, us), expected) in rows.iter().zip(expected) {
         assert_eq!((*depth, name.as_str()), (expected.0, expected.1));
         assert!(near(us[0], expected.2) && us[1] == 0.0, "{name}: {us:?}");
     }
     let load = &record.loads[0];
     let both = flame_graph_of_pair(&record, load, ["new", "old"]).expect("both were sampled");
-    let [ours, theirs] = both.us_per_response;
-    assert!(near(ours, 10.0) && near(theirs, 4.0), "{both:?}");
+    let [new, old] = both.us_per_response;
+    assert!(near(new, 10.0) && near(old, 4.0), "{both:?}");
     let work = costs(&both.functions, 0).pop().expect("it has functions");
-    assert!(near(work.2[0], 5.5) && near(work.2[1], 4.0), "{work:?}");
+    let [new, old] = work.2;
+    assert!(near(new, 5.5) && near(old, 4.0), "{work:?}");
     assert_eq!(flame_graph(&record, load, "another"), None);
 }
 
 #[test]
-fn deep_chains_end_in_one_function_for_all_that_is_deeper() {
-    // Method: a chain as deep as is shown, and one of two functions more.
+fn deep_chains_end_in_one_function_for_all_deeper_functions() {
+    // Method: a chain of the largest depth shown, and one with two more functions.
     let mut record = pair();
     give(&mut record, "new", 10, &[]);
     let names: Vec<String> = (0..FLAME_DEPTH_MAX + 2)
@@ -416,17 +416,17 @@ fn deep_chains_end_in_one_function_for_all_that_is_deeper() {
             ledger.add(&Line::Kernel, names[..depth].iter().map(String::as_str), 1);
         }
     }
-    let seen = costs(&graph(&record, "new").functions, 0);
-    let deepest: Vec<&str> = seen
+    let rows = costs(&graph(&record, "new").functions, 0);
+    let deepest: Vec<&str> = rows
         .iter()
         .filter(|(depth, ..)| *depth == FLAME_DEPTH_MAX - 1)
         .map(|(_, name, _)| name.as_str())
         .collect();
     assert_eq!(deepest, ["f47", DEEPER]);
-    assert!(seen.iter().all(|(depth, ..)| *depth < FLAME_DEPTH_MAX));
+    assert!(rows.iter().all(|(depth, ..)| *depth < FLAME_DEPTH_MAX));
 }
 
-/// What was counted of a subject in each block, of 100 responses.
+/// Gives a subject these counts in each block.
 fn give_calls(record: &mut Measured, subject: &str, calls: &CallRecord) {
     for block in &mut record.blocks {
         let ledgers = &mut block.loads[0].ledgers;
@@ -455,8 +455,8 @@ fn of<'a>(counts: &'a [CountDifference], name: &str) -> Option<&'a CountDifferen
 #[test]
 fn calls_and_segments_are_compared_per_response() {
     // Method: by hand, 100 responses with 100 and 10,100 calls of `getppid`, one `writev` each,
-    // and a call that one side alone makes; 1,000 responses with 1 and 4 segments; with more
-    // connections, half of the segments, whose bytes are half of all.
+    // and a call of only one side; 1,000 responses with 1 and 4 segments each. Of the 4,000
+    // segments, connections opened later hide half, with half of the bytes.
     let mut record = pair();
     for (subject, calls, segments) in [("old", 100, 1_000), ("new", 10_100, 4_000)] {
         give(&mut record, subject, 8, &[("user server", 100)]);
@@ -502,8 +502,8 @@ fn calls_and_segments_are_compared_per_response() {
 }
 
 #[test]
-fn calls_that_were_not_all_counted_are_not_compared() {
-    // Method: a table that was full, and a machine that forbids the program, in one of two
+fn incompletely_counted_calls_are_not_compared() {
+    // Method: a table that was full, and a machine that forbids the program, for one of two
     // subjects.
     for spoil in [(|calls| calls.missed = 7) as fn(&mut CallRecord), |calls| {
         calls.failure = Some("forbidden".to_owned())
@@ -522,8 +522,8 @@ fn calls_that_were_not_all_counted_are_not_compared() {
 }
 
 #[test]
-fn waits_are_shown_of_subjects_with_time_to_spare() {
-    // Method: 20 and 10 µs in futex per response; then a subject whose CPU is full.
+fn waits_of_subjects_with_time_to_spare_are_shown() {
+    // Method: 20 and 10 µs in futex per response; then a subject that uses all of its CPU time.
     let mut record = pair();
     for (subject, ns) in [("old", 1_000_000), ("new", 2_000_000)] {
         give(&mut record, subject, 8, &[("user server", 100)]);

@@ -1,5 +1,5 @@
-//! Whole searches for a commit, in histories whose culprit is known: the ends, the steps and the
-//! confirmation, by the rules that `abx bisect` goes by, over drawn blocks.
+//! Complete searches for a commit in histories whose culprit is known. The ends, the steps and
+//! the confirmation follow the rules of `abx bisect`, over randomly drawn blocks.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::extent::{drawn, most};
 use super::noise::{Extent, Noise, World};
 use super::simulation::BLOCKS_MAX;
 
-/// Searches for each history.
+/// Searches per history.
 const SEARCHES: usize = 2_000;
 
 /// The commits after GOOD, up to BAD.
@@ -26,12 +26,12 @@ const COMMITS: usize = 64;
 #[derive(Debug, Clone, Copy)]
 struct History {
     name: &'static str,
-    /// The commits that change something, with their log ratios to their parents. The one that
-    /// is to be found is at a place that each search draws; others lie this far after it.
+    /// The commits that change the speed: how far each lies after the culprit, whose position
+    /// each search draws, and its log ratio to its parent.
     changes: &'static [(usize, f64)],
-    /// Between blocks, of the log ratio of two commits.
+    /// The spread between blocks of the log ratio of two commits.
     spread: f64,
-    /// What each build adds of its own by its memory layout, in all blocks: its spread.
+    /// The spread of the offset that the memory layout of a build adds in all of its blocks.
     layout: f64,
     has_heavy_tails: bool,
 }
@@ -44,14 +44,14 @@ const PLAIN: History = History {
     has_heavy_tails: false,
 };
 
-/// One search.
+/// The result of one search.
 struct Searched {
     culprit: usize,
     conclusion: BisectConclusion,
     blocks: usize,
 }
 
-/// What blocks are drawn from.
+/// Draws the blocks of one search.
 struct Blocks {
     history: History,
     culprit: usize,
@@ -64,39 +64,39 @@ impl Blocks {
     /// The log of the speed of each of these builds in one block.
     fn block(&mut self, builds: &[(usize, usize)]) -> Vec<f64> {
         self.drawn += 1;
-        let own = self.history.spread / 2.0_f64.sqrt();
+        let spread = self.history.spread / 2.0_f64.sqrt();
         let mut speeds = Vec::new();
         for build in builds {
             let (layout, world) = (self.history.layout, &mut self.world);
             let offset = *{ self.builds.entry(*build) }.or_insert_with(|| layout * world.normal());
             let start = if self.history.has_heavy_tails {
-                own / 3.0_f64.sqrt() * world.student_of_three()
+                spread / 3.0_f64.sqrt() * world.student_of_three()
             } else {
-                own * world.normal()
+                spread * world.normal()
             };
             speeds.push(self.truth(build.0) + offset + start);
         }
         speeds
     }
 
-    /// The log of the speed of a commit, over that of GOOD.
+    /// The log of a commit's true speed relative to GOOD.
     fn truth(&self, position: usize) -> f64 {
         let changes = self.history.changes.iter();
-        let past = changes.filter(|(after, _)| position >= self.culprit + after);
-        past.map(|(_, change)| change).sum()
+        let included = changes.filter(|(after, _)| position >= self.culprit + after);
+        included.map(|(_, change)| change).sum()
     }
 
-    /// The log ratios of one build to GOOD, until this is enough of them.
-    fn against_good(&mut self, position: usize, enough: impl Fn(&[f64]) -> bool) -> Vec<f64> {
+    /// The log ratios of one build to GOOD, until `is_enough` holds for them.
+    fn against_good(&mut self, position: usize, is_enough: impl Fn(&[f64]) -> bool) -> Vec<f64> {
         let mut logs = Vec::new();
-        while logs.len() < BLOCKS_MAX && !enough(&logs) {
+        while logs.len() < BLOCKS_MAX && !is_enough(&logs) {
             let speeds = self.block(&[(0, 0), (position, 0)]);
             logs.push(speeds[1] - speeds[0]);
         }
         logs
     }
 
-    /// Two builds of a commit against two of its parent; of a commit as many as are requested.
+    /// Compares this many builds of a commit with as many of its parent.
     fn confirmation(&mut self, position: usize, builds: usize) -> Confirmation {
         let pairs = (0..builds).flat_map(|build| (0..builds).map(move |parent| (build, parent)));
         let pairs: Vec<(usize, usize)> = pairs.collect();
@@ -110,7 +110,7 @@ impl Blocks {
                 logs.push(speeds[2 * build + 1] - speeds[2 * parent]);
             }
         }
-        let each = pairs
+        let build_pairs = pairs
             .iter()
             .zip(&logs)
             .map(|((build, parent), logs)| BuildPair {
@@ -120,13 +120,13 @@ impl Blocks {
             });
         Confirmation {
             parent: String::new(),
-            pairs: each.collect(),
+            pairs: build_pairs.collect(),
             record: String::new(),
         }
     }
 }
 
-/// A record of so many commits that has measured nothing.
+/// A record of [`COMMITS`] commits before any measurement.
 fn record() -> BisectRecord {
     let commit = |position: usize| CommitRecord {
         commit: format!("{position:040x}"),
@@ -154,7 +154,7 @@ fn record() -> BisectRecord {
     }
 }
 
-/// One search to its end.
+/// Runs one search to its end.
 fn search(history: History, seed: u64, builds: usize) -> Searched {
     let extent = Extent {
         subjects: 2,
@@ -175,8 +175,8 @@ fn search(history: History, seed: u64, builds: usize) -> Searched {
     loop {
         match record.next_task().expect("ratios above 0") {
             BisectTask::CompareEnds => {
-                let enough = |logs: &[f64]| are_ends_known(logs, Margin::DEFAULT);
-                let logs = blocks.against_good(COMMITS, enough);
+                let is_enough = |logs: &[f64]| are_ends_known(logs, Margin::DEFAULT);
+                let logs = blocks.against_good(COMMITS, is_enough);
                 record.ends = Some(EndsRecord {
                     ratios: BlockRatios::of_logs(&logs),
                     record: String::new(),
@@ -208,7 +208,7 @@ fn search(history: History, seed: u64, builds: usize) -> Searched {
     }
 }
 
-/// Shares of many searches.
+/// The conclusions of many searches as shares, and their blocks.
 #[derive(Debug, Default)]
 struct Shares {
     found: f64,
@@ -223,13 +223,15 @@ struct Shares {
 fn searches(history: History, builds: usize) -> Shares {
     let count = drawn(SEARCHES);
     let mut shares = Shares::default();
-    let one = 1.0 / count as f64;
+    let weight = 1.0 / count as f64;
     for seed in 0..count {
         let searched = search(history, seed as u64, builds);
         let changes = history.changes.iter();
         let mut culprits = changes.map(|(after, _)| searched.culprit + after);
         let share = match searched.conclusion {
-            BisectConclusion::Culprit { position } if culprits.any(|it| it == position) => {
+            BisectConclusion::Culprit { position }
+                if culprits.any(|culprit| culprit == position) =>
+            {
                 &mut shares.found
             }
             BisectConclusion::Culprit { .. } => &mut shares.wrong,
@@ -240,8 +242,8 @@ fn searches(history: History, builds: usize) -> Shares {
             }
             BisectConclusion::AllSkipped { .. } => unreachable!("every commit can be tried"),
         };
-        *share += one;
-        shares.blocks += searched.blocks as f64 * one;
+        *share += weight;
+        shares.blocks += searched.blocks as f64 * weight;
         shares.most = shares.most.max(searched.blocks);
     }
     let percent = [
@@ -268,11 +270,11 @@ fn print_head() {
 }
 
 #[test]
-fn one_change_among_64_commits_is_found() {
-    // Method: a slowdown of 5 % over a spread of 2 %, a speed-up, less spread, a smaller change,
-    // and starts with heavy tails, each at a place that is drawn. At least 95 % are found where
-    // the change is clear, none of the wrong ones confirmed above what steps may be wrong in,
-    // in about 45 blocks.
+fn a_single_change_among_64_commits_is_found() {
+    // Method: a slowdown of 5 % at a spread of 2 %, a speed-up, less spread, a smaller change,
+    // and starts with heavy tails, each at a random position. Of clear changes at least 95 %
+    // are found and at most 0.5 % wrong commits are confirmed, in fewer than 50 blocks on
+    // average.
     print_head();
     let clear = [
         PLAIN,
@@ -319,9 +321,9 @@ fn one_change_among_64_commits_is_found() {
 }
 
 #[test]
-fn what_is_no_single_change_is_seldom_confirmed_as_one() {
+fn a_history_without_a_single_change_is_seldom_confirmed_to_have_a_culprit() {
     // Method: no change at all; a slowdown of 6 % in equal parts over three and over twelve
-    // commits. Which commit is found of several parts does not matter, if it has one.
+    // commits. Finding any commit that holds a part counts as correct.
     print_head();
     let count = drawn(SEARCHES);
     let none = History {
@@ -364,19 +366,25 @@ fn what_is_no_single_change_is_seldom_confirmed_as_one() {
 }
 
 #[test]
-fn the_layout_of_a_build_is_not_taken_for_a_change() {
-    // Method: 5 % over a spread of 2 %, and every build is 1 % off in all of its blocks. Of the
-    // culprits that are confirmed by two builds on each side at most 5 % are wrong; by one build
-    // on each side more are, which shows that the second one matters.
+fn the_layout_of_a_build_is_not_mistaken_for_a_change() {
+    // Method: 5 % at a spread of 2 %, with an offset of 1 % per build in all of its blocks. With
+    // two builds on each side, at most 5 % of the searches confirm a wrong culprit. With one
+    // build on each side more do, so the second build matters.
     print_head();
     let history = History {
         name: "5 % slower, each build 1 % off",
         layout: 0.01,
         ..PLAIN
     };
-    let [two, one] = [BUILDS, 1].map(|builds| searches(history, builds));
+    let [two_builds, one_build] = [BUILDS, 1].map(|builds| searches(history, builds));
     let count = drawn(SEARCHES);
-    assert!(two.wrong <= most(SEARCH_ERROR, count), "{two:?}");
-    assert!(two.found > 0.5, "{two:?}");
-    assert!(one.wrong > two.wrong, "{one:?} {two:?}");
+    assert!(
+        two_builds.wrong <= most(SEARCH_ERROR, count),
+        "{two_builds:?}"
+    );
+    assert!(two_builds.found > 0.5, "{two_builds:?}");
+    assert!(
+        one_build.wrong > two_builds.wrong,
+        "{one_build:?} {two_builds:?}"
+    );
 }

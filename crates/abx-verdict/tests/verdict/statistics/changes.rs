@@ -1,5 +1,5 @@
-//! How often the level of a series seems to change: seldom if it does not, and mostly if it does
-//! by more than the spread of a few values.
+//! How often the level of a series appears to change: seldom if it is constant, and mostly if
+//! it changes by more than the spread of a few values.
 
 use std::thread;
 
@@ -8,7 +8,7 @@ use abx_stats::series::changes::changes;
 use super::draws::{Draws, Spread};
 use super::extent::{drawn, is_full, most};
 
-/// Series for each length and each shape.
+/// Series per length and shape.
 const SERIES: usize = 2_000;
 
 /// The spread of the log of a value.
@@ -22,21 +22,21 @@ const SHAPES: [(Spread, bool, &str); 4] = [
     (Spread::HeavyTails, true, "t with 4 df, one outlier"),
 ];
 
-/// Whether series of this length are drawn now: long ones take long.
+/// Whether series of this length are drawn in this run: long series are slow.
 fn is_drawn(count: usize) -> bool {
     is_full() || count < 60
 }
 
-/// One series around 0, with an outlier at a place that depends on its number.
-fn values(draws: &mut Draws, count: usize, has_outlier: bool, number: usize) -> Vec<f64> {
+/// One series around 0, with an outlier at a place that depends on its index.
+fn values(draws: &mut Draws, count: usize, has_outlier: bool, series_index: usize) -> Vec<f64> {
     let mut values = draws.values(count);
     if has_outlier {
-        values[number * 7 % count] -= 20.0;
+        values[series_index * 7 % count] -= 20.0;
     }
     values.iter().map(|value| SPREAD * value).collect()
 }
 
-/// The same for every shape at once.
+/// Runs a simulation for every shape, each in its own thread.
 fn each_shape<T: Send>(run: impl Fn(Spread, bool) -> T + Sync) -> Vec<T> {
     thread::scope(|scope| {
         let run = &run;
@@ -49,9 +49,9 @@ fn each_shape<T: Send>(run: impl Fn(Spread, bool) -> T + Sync) -> Vec<T> {
 }
 
 #[test]
-fn a_series_without_a_change_seldom_seems_to_have_one() {
-    // Method: series of one level, normal and with heavy tails, with and without one outlier. At
-    // most 5 % of them may have a change.
+fn a_constant_series_seldom_appears_to_change() {
+    // Method: series of one level, normal and with heavy tails, with and without one outlier.
+    // Changes are found in at most 5 % of them.
     println!("| records | normal | t with 4 df | normal, one outlier | t with 4 df, one outlier |");
     println!("|---|---|---|---|---|");
     let lengths = [8, 10, 12, 20, 50, 100, 200];
@@ -59,11 +59,11 @@ fn a_series_without_a_change_seldom_seems_to_have_one() {
         let series = drawn(SERIES);
         let shares = each_shape(|spread, has_outlier| {
             let mut draws = Draws::new(spread, count);
-            let found = (0..series).filter(|number| {
-                let values = values(&mut draws, count, has_outlier, *number);
+            let false_alarms = (0..series).filter(|index| {
+                let values = values(&mut draws, count, has_outlier, *index);
                 !changes(&values).expect("finite values").is_empty()
             });
-            found.count() as f64 / series as f64
+            false_alarms.count() as f64 / series as f64
         });
         println!("| {count} | {} |", row(&shares));
         for (share, (_, _, name)) in shares.iter().zip(SHAPES) {
@@ -72,22 +72,22 @@ fn a_series_without_a_change_seldom_seems_to_have_one() {
     }
 }
 
-/// What was found in series with one change.
+/// Shares of series with one true change.
 #[derive(Default)]
 struct FoundShares {
-    /// A change, at most one record from where it is.
+    /// A change was found at most one value away from its true place.
     found: f64,
-    /// A second one, which is not there.
+    /// A second, nonexistent change was found.
     second: f64,
-    /// Of the series with one change: its interval holds the truth.
+    /// Of the series in which one change was found: its interval holds the truth.
     holds: f64,
 }
 
 #[test]
 fn a_change_of_five_percent_is_found() {
-    // Method: a step down by 5 % at a spread of 2 % after so many values, with so many after it.
-    // At least 8 of 10 are found where 20 or more stand before and 5 or more after, and in
-    // at most 7 % of the series a second one.
+    // Method: a step down by 5 % at a spread of 2 %, with various numbers of values before and
+    // after it. With 20 or more before and 5 or more after, more than 80 % are found. A second
+    // change is found in at most 7 % of the series.
     println!(
         "| before | after | found | a second one | interval holds | found, t with 4 df | found, one outlier |"
     );
@@ -110,23 +110,23 @@ fn a_change_of_five_percent_is_found() {
         let series = drawn(SERIES);
         let shares = each_shape(|spread, has_outlier| {
             let mut draws = Draws::new(spread, before + after);
-            let (mut shares, mut alone) = (FoundShares::default(), 0.0);
-            for number in 0..series {
-                let mut values = values(&mut draws, before + after, has_outlier, number);
+            let (mut shares, mut single) = (FoundShares::default(), 0.0);
+            for index in 0..series {
+                let mut values = values(&mut draws, before + after, has_outlier, index);
                 let step = 0.95_f64.ln();
                 values[before..].iter_mut().for_each(|value| *value += step);
-                let found = changes(&values).expect("finite values");
-                let is_found = found.iter().any(|change| change.at.abs_diff(before) <= 1);
+                let changes = changes(&values).expect("finite values");
+                let is_found = changes.iter().any(|change| change.at.abs_diff(before) <= 1);
                 shares.found += f64::from(u8::from(is_found)) / series as f64;
-                shares.second += f64::from(u8::from(found.len() > 1)) / series as f64;
-                if let [change] = &found[..] {
+                shares.second += f64::from(u8::from(changes.len() > 1)) / series as f64;
+                if let [change] = &changes[..] {
                     let interval = change.difference;
-                    alone += 1.0;
+                    single += 1.0;
                     shares.holds +=
                         f64::from(u8::from((interval.low..=interval.high).contains(&step)));
                 }
             }
-            shares.holds /= f64::max(alone, 1.0);
+            shares.holds /= f64::max(single, 1.0);
             shares
         });
         let [normal, heavy, outlier, _] = &shares[..] else {

@@ -1,8 +1,8 @@
-//! Lists of values of one level.
+//! Random values around one level.
 
 use super::noise::{Extent, Noise, World};
 
-/// How values of one level lie.
+/// The distribution of values around one level.
 #[derive(Debug, Clone, Copy)]
 pub enum Spread {
     Normal,
@@ -10,7 +10,7 @@ pub enum Spread {
     HeavyTails,
 }
 
-/// Many lists of values whose spread is 1.
+/// Draws lists of values around 0.
 pub struct Draws {
     world: World,
     spread: Spread,

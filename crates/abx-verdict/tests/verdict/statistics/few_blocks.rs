@@ -1,5 +1,5 @@
-//! What few blocks can show: bad starts that they do not see, and families of
-//! comparisons with a baseline, or each with another one, over a number of blocks that was set.
+//! What few blocks can show: bad starts that they miss, and families of comparisons over a
+//! fixed number of blocks, with one baseline or with a baseline per comparison.
 
 use abx_stats::Margin;
 use abx_stats::paired::PairedMean;
@@ -14,18 +14,18 @@ use super::{interval, read_at};
 /// Studies of two subjects with bad starts.
 const STUDIES_OF_TWO: usize = 5_000;
 
-/// Studies of a family.
+/// Studies per family.
 const STUDIES: usize = 2_000;
 
 /// Blocks of `--quick`.
 const BLOCKS: usize = 6;
 
 #[test]
-fn bad_starts_that_few_blocks_do_not_see_are_judged_falsely() {
+fn bad_starts_that_few_blocks_miss_lead_to_false_verdicts() {
     // Method: two subjects of the same average, of which one or both lose a third in one
-    // start of ten, in whole studies, and in studies that may end one block sooner. No
-    // rule can see what no block has shown: if only one has bad starts, that has to be
-    // seen here; if both have them, verdicts are false no more often than elsewhere.
+    // start of ten, under the real stop rule and one that may end a block sooner. No rule
+    // can react to a bad start that no block has shown. If only one subject has bad starts,
+    // false verdicts must show here; if both do, they are no more frequent than elsewhere.
     println!("| bad starts | first look | false direction | blocks |");
     println!("|---|---|---|---|");
     for whose in [Bad::OfLast, Bad::OfAll] {
@@ -60,45 +60,45 @@ fn ends_at_six(log_ratios: &[f64]) -> bool {
             || interval(log_ratios, Confidence::CERTAIN.share()).excludes_zero())
 }
 
-/// How far the blocks of the subjects of a family lie apart, as the spread of the log
-/// ratio of two like it.
+/// The spreads of the subjects of a family, each as the spread of the log ratio of two such
+/// subjects.
 #[derive(Debug, Clone, Copy)]
 enum Spreads {
     Equal(f64),
-    /// Each from 5 to 25 %, their logarithms equally likely.
+    /// Each log-uniform from 5 to 25 %.
     Drawn,
-    /// 5 %, and the last 25 %.
+    /// 5 %, but 25 % for the last subject.
     OneNoisy,
     /// 5 and 25 % in turn.
     Half,
-    /// 5 %, and the baseline 25 %.
+    /// 5 %, but 25 % for the baseline.
     NoisyBaseline,
-    /// The baseline 5 %, the others as [`Spreads::Drawn`].
+    /// 5 % for the baseline, the others as in [`Spreads::Drawn`].
     QuietBaseline,
 }
 
-/// The shape of what a start draws.
+/// The distribution of the offset that each start draws.
 #[derive(Debug, Clone, Copy)]
 enum Shape {
     Normal,
-    /// Exponential, downwards: most starts are a little faster than the average, a few
+    /// Exponential towards slow: most starts are a little faster than the average, a few
     /// much slower.
     Skewed,
     /// Student's t with 3 degrees of freedom.
     HeavyTails,
 }
 
-/// What each subject is compared with.
+/// The baseline of each subject.
 #[derive(Debug, Clone, Copy)]
 enum Beside {
-    /// One baseline for all.
+    /// The first subject, for all.
     First,
-    /// Each one with the subject before it, as declared contrasts may.
+    /// The subject before it, as in declared contrasts.
     Previous,
 }
 
 impl Beside {
-    /// The baseline of a comparison, as a place among the subjects.
+    /// The index of a comparison's baseline among the subjects.
     fn baseline(self, comparison: usize) -> usize {
         match self {
             Beside::First => 0,
@@ -124,11 +124,12 @@ const FAMILIES: [(Spreads, Shape, Beside); 13] = [
 ];
 
 #[test]
-fn few_blocks_of_many_subjects_hold_the_truth() {
-    // Method: six blocks of 3, 9 and 19 comparisons with one baseline, or each with
-    // another one, whose spreads are equal or not. At least 94 % of the intervals hold the truth, of all comparisons and
-    // of the noisiest one; a false direction is in at most 5 % of the studies; and of
-    // differences of one and a half spreads more are seen than by each one's own spread.
+fn intervals_of_many_subjects_in_few_blocks_hold_the_truth() {
+    // Method: six blocks of 3, 9 and 19 comparisons, with one baseline or a baseline per
+    // comparison, and with equal or unequal spreads. At least 94 % of the intervals hold the
+    // truth, over all comparisons and of the noisiest one alone. At most 5 % of the studies
+    // have a false direction. Differences of one and a half spreads are seen no less often
+    // than with each comparison's own spread.
     println!(
         "| comparisons | spreads | shape | beside | holds truth | the noisiest | false direction | seen | seen alone |"
     );
@@ -136,7 +137,7 @@ fn few_blocks_of_many_subjects_hold_the_truth() {
     let (sizes, families) = if is_full() {
         (&[3, 9, 19][..], &FAMILIES[..])
     } else {
-        // Those in which the noisiest one is at risk.
+        // The families in which the noisiest comparison is at risk.
         (&[9][..], &FAMILIES[7..])
     };
     for &comparisons in sizes {
@@ -163,9 +164,9 @@ fn few_blocks_of_many_subjects_hold_the_truth() {
 }
 
 #[test]
-fn one_spread_for_all_is_seen_to_fail() {
-    // Method: the same, with the mean of all variances for each: the noisiest of nine is
-    // called certain far too often.
+fn one_spread_for_all_comparisons_fails() {
+    // Method: such a family, with the mean of all variances as everyone's. The interval of
+    // the noisiest of nine comparisons then misses the truth far too often.
     let studies = drawn(STUDIES);
     let mut held = 0;
     for seed in 0..studies {
@@ -186,14 +187,14 @@ fn one_spread_for_all_is_seen_to_fail() {
     assert!(coverage < 0.7, "{coverage}");
 }
 
-/// What became of many families: shares.
+/// The results of many families, as shares.
 #[derive(Debug, Default)]
-struct Found {
+struct FamilyShares {
     coverage: f64,
     of_noisiest: f64,
     falsely: f64,
     seen: f64,
-    /// By each one's own spread.
+    /// Seen with each comparison's own spread.
     seen_alone: f64,
 }
 
@@ -201,8 +202,8 @@ fn family_studies(
     comparisons: usize,
     (spreads, shape, beside): (Spreads, Shape, Beside),
     studies: usize,
-) -> Found {
-    let mut result = Found::default();
+) -> FamilyShares {
+    let mut result = FamilyShares::default();
     let of_all = 1.0 / (studies * comparisons) as f64;
     let of_studies = 1.0 / studies as f64;
     let shared = ClaimFamily::alone(comparisons).ordered(true);
@@ -257,14 +258,14 @@ fn assessed(log_ratios: &[Vec<f64>], family: ClaimFamily) -> Vec<Assessment> {
         .collect()
 }
 
-/// The log ratios of one family.
+/// The log ratios of one family of equally fast subjects.
 fn family(comparisons: usize, spreads: Spreads, shape: Shape, seed: u64) -> Vec<Vec<f64>> {
     let mut world = world(comparisons, seed);
     let scales = scales(&mut world, comparisons, spreads);
     blocks_of(&mut world, &scales, shape, Beside::First)
 }
 
-/// Only drawn from.
+/// A world whose only use is to draw random numbers.
 fn world(comparisons: usize, seed: u64) -> World {
     let extent = Extent {
         subjects: comparisons + 1,
@@ -273,7 +274,7 @@ fn world(comparisons: usize, seed: u64) -> World {
     World::new(Noise::Normal, extent, seed)
 }
 
-/// Each subject's own spread, the baseline's first.
+/// Each subject's own spread, the baseline first.
 fn scales(world: &mut World, comparisons: usize, spreads: Spreads) -> Vec<f64> {
     let scale = |spread: f64| spread / 2.0_f64.sqrt();
     let mut drawn = || scale(0.05 * 5.0_f64.powf(world.uniform()));
@@ -296,7 +297,7 @@ fn scales(world: &mut World, comparisons: usize, spreads: Spreads) -> Vec<f64> {
     }
 }
 
-/// The log ratios of subjects that are all equally fast.
+/// The log ratios of equally fast subjects.
 fn blocks_of(world: &mut World, scales: &[f64], shape: Shape, beside: Beside) -> Vec<Vec<f64>> {
     let mut start = |scale: f64| match shape {
         Shape::Normal => scale * world.normal(),
@@ -310,7 +311,9 @@ fn blocks_of(world: &mut World, scales: &[f64], shape: Shape, beside: Beside) ->
     let log_ratios = |comparison: usize| {
         let [subject, baseline] = [comparison + 1, beside.baseline(comparison)];
         let pairs = starts[subject].iter().zip(&starts[baseline]);
-        pairs.map(|(value, other)| value - other).collect()
+        pairs
+            .map(|(subject, baseline)| subject - baseline)
+            .collect()
     };
     (0..starts.len() - 1).map(log_ratios).collect()
 }

@@ -1,5 +1,5 @@
-//! The other intervals, in the same worlds: response times at one offered
-//! rate, the place of a crossing, the capacity.
+//! The coverage of the other intervals in the same worlds: response times at
+//! one offered rate, the place of a crossing, the capacity.
 
 use abx_evidence::{Histogram, Quantile};
 use abx_stats::Margin;
@@ -16,21 +16,20 @@ use super::noise::{Noise, World};
 use super::simulation::{BLOCKS_MAX, Study, is_decided};
 use super::{KINDS, each_at_once};
 
-/// Studies for each kind of noise.
+/// Studies per kind of noise.
 const STUDIES: usize = 2_000;
 
-/// The same where every slice is drawn, which costs far more.
+/// Studies where every slice is drawn, which costs far more.
 const STUDIES_OF_SLICES: usize = 500;
 
-/// The same where coverage is nearest to its limit.
+/// Studies where coverage is nearest to its limit.
 const STUDIES_OF_CORRELATED: usize = 5_000;
 
 #[test]
 fn intervals_of_p99_ratios_hold_the_truth() {
-    // Method: studies of two subjects whose true p99 differs by 5 %. In each
-    // block, 10,000 response times for each subject: lognormal, in the median
-    // slower by what the start drew, their shape drawn by the start too. Blocks
-    // until the stop rule or the budget ends them.
+    // Method: studies of two subjects whose true p99 differs by 5 %. Each block
+    // has 10,000 lognormal response times for each subject; their median and
+    // their shape depend on the start. The stop rule or the budget ends a study.
     let pairs = each_at_once(&KINDS, |noise| {
         let study = Study::of_two(noise, 1.05);
         simulate(noise, |seed| p99_study(&study, seed))
@@ -42,8 +41,8 @@ fn intervals_of_p99_ratios_hold_the_truth() {
 fn crossings_hold_the_true_place() {
     // Method: a sweep of six positions over which the subject falls from 10 %
     // above the baseline to 10 % below, in a straight line that passes 0 at
-    // 70 connections; each load of a block has 1 % of noise of its own, and ends
-    // by its own rule. The ends of a certain crossing hold 70, or it counts as missed.
+    // 70 connections. Each load adds 1 % of noise of its own and ends by its own
+    // rule. The interval of a certain crossing holds 70, or it counts as a miss.
     let pairs = each_at_once(&KINDS, |noise| {
         let study = Study::of_two(noise, 1.0);
         simulate(noise, |seed| crossing_study(&study, seed))
@@ -54,8 +53,8 @@ fn crossings_hold_the_true_place() {
 #[test]
 fn capacity_ratios_hold_the_truth() {
     // Method: two subjects with the same true capacity, each a queue whose p99
-    // grows without end towards full load (see `p99_at`), on a grid of 5 %
-    // steps. Blocks until the stop rule or the budget ends them.
+    // grows without bound towards full load (see `p99_at`), on a grid of 5 %
+    // steps. The stop rule or the budget ends a study.
     let pairs = each_at_once(&KINDS, |noise| {
         let study = Study::of_two(noise, 1.0);
         simulate(noise, |seed| capacity_ratio_study(&study, seed))
@@ -64,10 +63,10 @@ fn capacity_ratios_hold_the_truth() {
 }
 
 #[test]
-fn capacities_hold_the_truth_where_the_machine_stands_still() {
-    // Method: one such subject over ten blocks. Its capacity is no ratio, so
-    // what the machine does to all subjects alike does not cancel: a machine
-    // that wanders must be seen to break it, or this would prove nothing.
+fn capacities_hold_the_truth_while_the_speed_of_the_machine_is_constant() {
+    // Method: one such subject over ten blocks. Its capacity is no ratio, so an
+    // effect of the machine on all subjects does not cancel. A machine whose
+    // speed wanders must break the coverage, or the test would prove nothing.
     let pairs = each_at_once(&KINDS, |noise| {
         let study = Study::of_two(noise, 1.0);
         simulate(noise, |seed| capacity_study(&study, FINE, seed))
@@ -84,7 +83,7 @@ fn capacities_hold_the_truth_where_the_machine_stands_still() {
 
 #[test]
 fn a_coarse_grid_costs_the_capacity_its_coverage() {
-    // Method: the same on a grid of 20 % steps, where the straight line
+    // Method: such a subject on a grid of 20 % steps, where the straight line
     // between two rates lies far above the curve.
     let study = Study::of_two(Noise::Normal, 1.0);
     let outcome = simulate(Noise::Normal, |seed| capacity_study(&study, COARSE, seed));
@@ -93,12 +92,12 @@ fn a_coarse_grid_costs_the_capacity_its_coverage() {
 }
 
 #[test]
-fn a_drawn_quantile_is_that_of_drawn_requests() {
-    // Method: the p99 of 10,000 lognormal times, 200 times over by drawing and
-    // counting them as abx does, and 5,000 times by the short cut that the
-    // studies use. Mean and spread agree within four of their errors.
+fn a_quantile_drawn_directly_is_distributed_like_that_of_drawn_requests() {
+    // Method: the p99 of 10,000 lognormal times, 200 times by drawing them and
+    // counting them as abx does, and 5,000 times by the shortcut of these
+    // studies. Mean and spread agree within four standard errors.
     let mut world = Study::of_two(Noise::Normal, 1.0).world(0);
-    let drawn: Vec<f64> = (0..200)
+    let counted: Vec<f64> = (0..200)
         .map(|_| {
             let mut times = Histogram::new();
             for _ in 0..REQUESTS {
@@ -108,26 +107,26 @@ fn a_drawn_quantile_is_that_of_drawn_requests() {
             (p99.us as f64 / 1e3).ln()
         })
         .collect();
-    let short: Vec<f64> = (0..5_000).map(|_| 0.5 * normal_p99(&mut world)).collect();
-    let [drawn, short] = [drawn, short].map(|values| PairedMean::of(&values).unwrap());
-    let [value, other] = [drawn, short].map(|it| it.interval(Confidence::PRINTED).center);
+    let direct: Vec<f64> = (0..5_000).map(|_| 0.5 * normal_p99(&mut world)).collect();
+    let [counted, direct] = [counted, direct].map(|values| PairedMean::of(&values).unwrap());
+    let distance = (counted.mean() - direct.mean()).abs();
     assert!(
-        (value - other).abs() < 4.0 * short.spread() / 200.0_f64.sqrt(),
-        "{value} {other}"
+        distance < 4.0 * direct.spread() / 200.0_f64.sqrt(),
+        "{counted:?} {direct:?}"
     );
-    let spreads = (drawn.spread() / short.spread()).ln().abs();
-    assert!(spreads < 4.0 / 400.0_f64.sqrt(), "{drawn:?} {short:?}");
+    let spreads = (counted.spread() / direct.spread()).ln().abs();
+    assert!(spreads < 4.0 / 400.0_f64.sqrt(), "{counted:?} {direct:?}");
 }
 
 /// The result of one study.
-struct Found {
-    /// Whether its interval or bound holds the truth; `None` when it has
-    /// neither to print.
+struct StudyResult {
+    /// Whether its interval or bound holds the truth; `None` if it has
+    /// neither.
     holds: Option<bool>,
     blocks: usize,
 }
 
-/// What became of many.
+/// The results of many studies.
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
     studies: usize,
@@ -139,24 +138,24 @@ struct Outcome {
     blocks: f64,
 }
 
-fn simulate(noise: Noise, study: impl Fn(u64) -> Found) -> Outcome {
+fn simulate(noise: Noise, study: impl Fn(u64) -> StudyResult) -> Outcome {
     let studies = match noise {
         Noise::Slices => STUDIES_OF_SLICES,
         Noise::Correlated => STUDIES_OF_CORRELATED,
         _ => STUDIES,
     };
     let studies = drawn(studies);
-    let (mut figure, mut held, mut blocks) = (0, 0, 0);
+    let (mut with_result, mut held, mut blocks) = (0, 0, 0);
     for seed in 0..studies {
         let result = study(seed as u64);
-        figure += usize::from(result.holds.is_some());
+        with_result += usize::from(result.holds.is_some());
         held += usize::from(result.holds == Some(true));
         blocks += result.blocks;
     }
     Outcome {
         studies,
-        coverage: held as f64 / figure as f64,
-        silent: (studies - figure) as f64 / studies as f64,
+        coverage: held as f64 / with_result as f64,
+        silent: (studies - with_result) as f64 / studies as f64,
         blocks: blocks as f64 / studies as f64,
     }
 }
@@ -185,8 +184,8 @@ fn assert_holds(what: &str, pairs: &[(Noise, Outcome)]) {
     }
 }
 
-/// A log ratio of p99 in each block, until they are enough.
-fn p99_study(study: &Study, seed: u64) -> Found {
+/// A log ratio of p99 in each block, until the study ends.
+fn p99_study(study: &Study, seed: u64) -> StudyResult {
     let mut world = study.world(seed);
     let truth = study.ratios[0].ln();
     let log_ratios = until_enough(|| {
@@ -197,12 +196,12 @@ fn p99_study(study: &Study, seed: u64) -> Found {
         };
         truth + log_p99(speeds[1]) - log_p99(speeds[0])
     });
-    found_in(&log_ratios, truth)
+    result_of(&log_ratios, truth)
 }
 
-/// The p99 of so many normal variables, without drawing them: their chances
-/// to be exceeded are the order statistics of uniform ones, and the least 1 %
-/// of those ends at a beta variable, which is made from two gamma ones.
+/// The p99 of [`REQUESTS`] normal variables without drawing them: their
+/// exceedance probabilities are order statistics of uniform variables. The one
+/// at rank 1 % is a beta variable, which two gamma variables give.
 /// Source: David and Nagaraja, "Order Statistics" (2003), section 2.1.
 fn normal_p99(world: &mut World) -> f64 {
     let above = REQUESTS / 100 + 1;
@@ -211,7 +210,7 @@ fn normal_p99(world: &mut World) -> f64 {
     -Normal::standard().inverse_cdf(exceeded / (exceeded + rest))
 }
 
-fn crossing_study(study: &Study, seed: u64) -> Found {
+fn crossing_study(study: &Study, seed: u64) -> StudyResult {
     let mut world = study.world(seed);
     let mut sweep = vec![Vec::with_capacity(BLOCKS_MAX); CONNECTIONS.len()];
     for _ in 0..BLOCKS_MAX {
@@ -237,14 +236,14 @@ fn crossing_study(study: &Study, seed: u64) -> Found {
             && crossing.high.is_some_and(|high| CROSSING <= high)
     };
     let certain: Vec<_> = crossings.into_iter().filter(Crossing::is_certain).collect();
-    Found {
+    StudyResult {
         holds: (!certain.is_empty()).then(|| certain.iter().any(holds)),
         blocks: sweep.iter().map(Vec::len).max().unwrap_or_default(),
     }
 }
 
-/// Says nothing when a block's capacity lies beyond the grid.
-fn capacity_ratio_study(study: &Study, seed: u64) -> Found {
+/// Has no result if the capacity of a block lies beyond the grid.
+fn capacity_ratio_study(study: &Study, seed: u64) -> StudyResult {
     let mut world = study.world(seed);
     let rates = FINE.rates();
     let mut is_beyond = false;
@@ -260,14 +259,14 @@ fn capacity_ratio_study(study: &Study, seed: u64) -> Found {
         });
         subject - baseline
     });
-    let result = found_in(&log_ratios, 0.0);
-    Found {
+    let result = result_of(&log_ratios, 0.0);
+    StudyResult {
         holds: result.holds.filter(|_| !is_beyond),
         ..result
     }
 }
 
-fn capacity_study(study: &Study, grid: Grid, seed: u64) -> Found {
+fn capacity_study(study: &Study, grid: Grid, seed: u64) -> StudyResult {
     let mut world = study.world(seed);
     let rates = grid.rates();
     let mut blocks = vec![Vec::new(); rates.len()];
@@ -280,10 +279,10 @@ fn capacity_study(study: &Study, grid: Grid, seed: u64) -> Found {
     let capacity_estimate = block_capacities(&positions(&rates, &blocks), LIMIT)
         .and_then(|blocks| capacity(&blocks, Confidence::COMPUTED))
         .expect("a grid of ten blocks");
-    Found {
+    StudyResult {
         holds: match capacity_estimate {
-            CapacityEstimate::Within(ratio_interval) => {
-                Some(ratio_interval.low <= CAPACITY && CAPACITY <= ratio_interval.high)
+            CapacityEstimate::Within(interval) => {
+                Some(interval.low <= CAPACITY && CAPACITY <= interval.high)
             }
             CapacityEstimate::AtLeast(rate) => Some(rate <= CAPACITY),
             CapacityEstimate::AtMost(rate) => Some(CAPACITY <= rate),
@@ -295,19 +294,19 @@ fn capacity_study(study: &Study, grid: Grid, seed: u64) -> Found {
 
 /// One block's p99 at each of these rates, with 5 % of noise.
 fn values(world: &mut World, log_speed: f64, rates: &[f64]) -> Vec<f64> {
-    let full = log_speed.exp();
+    let full_rate = log_speed.exp();
     rates
         .iter()
-        .map(|&rate| p99_at(rate, full) * (0.05 * world.normal()).exp())
+        .map(|&rate| p99_at(rate, full_rate) * (0.05 * world.normal()).exp())
         .collect()
 }
 
-/// The p99 response time at this rate of a subject that serves `full` at
-/// most: exponential with a mean of one over what is left, as of a queue with
-/// one server and random arrivals. Beyond, it has none.
-fn p99_at(rate: f64, full: f64) -> f64 {
-    if rate < full {
-        100.0_f64.ln() / (full - rate)
+/// The p99 response time at this rate of a subject that serves at most
+/// `full_rate`. Response times are exponential with the mean
+/// `1 / (full_rate - rate)`, as in a queue with one server and random arrivals.
+fn p99_at(rate: f64, full_rate: f64) -> f64 {
+    if rate < full_rate {
+        100.0_f64.ln() / (full_rate - rate)
     } else {
         f64::INFINITY
     }
@@ -331,11 +330,11 @@ fn until_enough(mut block: impl FnMut() -> f64) -> Vec<f64> {
     values.remove(0)
 }
 
-fn found_in(log_ratios: &[f64], truth: f64) -> Found {
+fn result_of(log_ratios: &[f64], truth: f64) -> StudyResult {
     let interval = PairedMean::of(log_ratios)
         .expect("six finite blocks or more")
         .interval(Confidence::COMPUTED);
-    Found {
+    StudyResult {
         holds: Some(interval.low <= truth && truth <= interval.high),
         blocks: log_ratios.len(),
     }
@@ -369,14 +368,14 @@ const COARSE: Grid = Grid {
     rates: 5,
 };
 
-/// Response times in each block, for each subject.
+/// Response times per block and subject.
 const REQUESTS: usize = 10_000;
 
 /// The positions of a sweep, and where the true ratio is 1.
 const CONNECTIONS: [f64; 6] = [10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
 const CROSSING: f64 = 70.0;
 
-/// The true capacity, as a share of full load, and the limit that makes it so.
+/// The true capacity as a share of full load, and the limit of p99 at which it is reached.
 const CAPACITY: f64 = 0.9;
 const LIMIT: f64 = std::f64::consts::LN_10 * 2.0 / (1.0 - CAPACITY);
 

@@ -1,10 +1,11 @@
-//! The statistics, tried on worlds whose truth is known: whole studies with
-//! the real stop rule, from fixed seeds. The tests draw a fifth of the studies;
-//! `make simulations` draws all and prints the tables that `docs/explain/statistics/simulations.md` quotes.
+//! Simulations of the statistics in worlds whose truth is known: whole studies
+//! with the real stop rule, from fixed seeds. The tests draw a fifth of the
+//! studies. `make simulations` draws all and prints the tables that
+//! `docs/explain/statistics/simulations.md` quotes.
 
 #![allow(
     clippy::disallowed_macros,
-    reason = "the tables go to whoever runs it by hand"
+    reason = "the tables are for a person who runs the simulations"
 )]
 
 mod bisect;
@@ -30,10 +31,10 @@ use self::extent::{COVERAGE, bounds, drawn, is_full, most};
 use self::noise::Noise;
 use self::simulation::{Method, Outcome, Reading, Study, check, each_is_decided, simulate};
 
-/// Studies for each kind of noise and each true ratio.
+/// Studies per kind of noise and true ratio.
 const STUDIES: usize = 5_000;
 
-/// The same where every slice is drawn, which costs far more.
+/// Studies where every slice is drawn, which costs far more.
 const STUDIES_OF_SLICES: usize = 1_000;
 
 /// Studies of six subjects.
@@ -42,7 +43,7 @@ const STUDIES_OF_SIX: usize = 1_000;
 /// No difference, one as large as the margin, and a larger one.
 const RATIOS: [f64; 3] = [1.0, 1.03, 1.05];
 
-/// Every kind of noise under which what is printed must hold.
+/// Every kind of noise under which printed results must hold.
 const KINDS: [Noise; 8] = [
     Noise::Normal,
     Noise::Wide,
@@ -57,8 +58,8 @@ const KINDS: [Noise; 8] = [
 #[test]
 fn printed_intervals_hold_the_truth() {
     // Method: many studies for each kind of noise, at the true ratios 1, 1.03
-    // and 1.05, each ended by the stop rule or by a budget of 24 blocks. From
-    // 93 % to 98.5 % of the intervals hold the truth, at most 6 % of the
+    // and 1.05, each ended by the stop rule or by a budget of 24 blocks. The
+    // truth lies in 93 % to 98.5 % of the intervals, at most 6 % of the
     // verdicts are false, and at most 5 % are equivalent at the margin.
     let pairs = each_at_once(&KINDS, |noise| {
         let studies = match noise {
@@ -83,10 +84,10 @@ fn printed_intervals_hold_the_truth() {
 }
 
 #[test]
-fn each_of_several_comparisons_holds_its_truth() {
+fn the_interval_of_each_of_several_comparisons_holds_the_truth() {
     // Method: six subjects, two of them truly different from the baseline, in
-    // studies that end when every comparison is decided. Each interval is held
-    // to its own coverage.
+    // studies that end when every comparison is decided. The coverage is that
+    // of single intervals.
     let study = Study {
         noise: Noise::Normal,
         ratios: vec![1.0, 1.0, 1.03, 1.0, 1.10],
@@ -95,15 +96,15 @@ fn each_of_several_comparisons_holds_its_truth() {
     println!("six subjects: {outcome:?}");
     let coverage = bounds(&COVERAGE, outcome.studies);
     assert!(coverage.contains(&outcome.coverage), "{outcome:?}");
-    // Two of five are faster, and little else.
+    // Two of five are faster, and hardly any other is called so.
     assert!((0.38..0.43).contains(&outcome.faster), "{outcome:?}");
 }
 
 #[test]
-fn six_subjects_together_are_seldom_judged_falsely() {
-    // Method: six subjects that are all the same, and with one that differs by
-    // the margin; in each study five verdicts, and the share of studies in which
-    // any of them is false. Ended and judged one by one, spiky noise gives more of them.
+fn a_study_of_six_subjects_seldom_has_a_false_verdict() {
+    // Method: six equal subjects, and six of which one differs by the margin.
+    // At most 6 % of the studies have a false verdict among their five. If each
+    // comparison is ended and judged alone, spiky noise leads to more.
     let same = || vec![1.0; 5];
     let pairs = each_at_once(&[Noise::Normal, Noise::Spikes, Noise::Bimodal], |noise| {
         let study = |ratios| Study { noise, ratios };
@@ -129,19 +130,19 @@ fn six_subjects_together_are_seldom_judged_falsely() {
 }
 
 #[test]
-fn pairs_behind_those_asked_for_add_no_false_directions() {
-    // Method: six subjects over ten blocks: none differs; one that differs clearly, whose
-    // error is handed on; and all but the baseline equal and clearly faster, so that all of
-    // the error is. Five pairs with the baseline, and ten behind that gate. The share of
-    // studies with a false direction among all fifteen is at most what one may be wrong in,
-    // and four of its errors; each family with an error of its own is seen to have more.
+fn pairs_behind_the_gate_add_no_false_directions() {
+    // Method: six subjects over ten blocks, of which none differs from the baseline, one
+    // differs clearly and hands on its error, or all five are equal and clearly faster and
+    // hand on all of it. Five pairs with the baseline form the gate, ten are behind it. The
+    // share of studies with a false direction among all fifteen is at most 3 % plus four
+    // standard errors. It is larger if each family has an error of its own.
     let studies = drawn(2_000) as u64;
     let most = 0.03 + 4.0 * (0.03_f64 * 0.97 / studies as f64).sqrt();
     println!("| faster | false direction | each family on its own |");
     println!("|---|---|---|");
     for faster in [0, 1, 5] {
         let ratios: Vec<f64> = (0..5)
-            .map(|number| if number < faster { 1.2 } else { 1.0 })
+            .map(|subject| if subject < faster { 1.2 } else { 1.0 })
             .collect();
         let study = Study {
             noise: Noise::Wide,
@@ -149,9 +150,9 @@ fn pairs_behind_those_asked_for_add_no_false_directions() {
         };
         let [mut gated, mut apart] = [0, 0];
         for seed in 0..studies {
-            let asked = study.conduct(seed, |values| values[0].len() >= 10);
-            gated += u64::from(has_false_direction(&study, &asked, true));
-            apart += u64::from(has_false_direction(&study, &asked, false));
+            let requested = study.conduct(seed, |values| values[0].len() >= 10);
+            gated += u64::from(has_false_direction(&study, &requested, true));
+            apart += u64::from(has_false_direction(&study, &requested, false));
         }
         let [gated, apart] = [gated, apart].map(|count| count as f64 / studies as f64);
         println!(
@@ -165,11 +166,11 @@ fn pairs_behind_those_asked_for_add_no_false_directions() {
     }
 }
 
-/// Whether any pair is called faster or slower that is neither: those with the baseline,
-/// and all others, which stand behind them or are judged as if there were none.
-fn has_false_direction(study: &Study, asked: &[Vec<f64>], is_gated: bool) -> bool {
+/// Whether any pair of equal subjects is called faster or slower: the requested pairs with
+/// the baseline, and all others, judged behind the gate or as a family of their own.
+fn has_false_direction(study: &Study, requested: &[Vec<f64>], is_gated: bool) -> bool {
     let assess = |family| {
-        let comparisons: Vec<&[f64]> = asked.iter().map(Vec::as_slice).collect();
+        let comparisons: Vec<&[f64]> = requested.iter().map(Vec::as_slice).collect();
         assess_together(&comparisons, Margin::DEFAULT, family)
     };
     let gate = if is_gated {
@@ -192,14 +193,11 @@ fn has_false_direction(study: &Study, asked: &[Vec<f64>], is_gated: bool) -> boo
     };
     let mut others = Vec::new();
     let mut are_equal: Vec<bool> = study.ratios.iter().map(|ratio| *ratio == 1.0).collect();
-    for later in 0..asked.len() {
+    for later in 0..requested.len() {
         for earlier in 0..later {
-            let pairs = asked[later].iter().zip(&asked[earlier]);
-            others.push(
-                pairs
-                    .map(|(value, other)| value - other)
-                    .collect::<Vec<f64>>(),
-            );
+            let pairs = requested[later].iter().zip(&requested[earlier]);
+            let log_ratios: Vec<f64> = pairs.map(|(later, earlier)| later - earlier).collect();
+            others.push(log_ratios);
             are_equal.push(study.ratios[later] == study.ratios[earlier]);
         }
     }
@@ -213,10 +211,9 @@ fn has_false_direction(study: &Study, asked: &[Vec<f64>], is_gated: bool) -> boo
 #[test]
 fn a_study_that_ends_with_budget_left_leaves_no_comparison_open() {
     // Method: 2, 6 and 9 subjects that differ by nothing, half of the margin, the margin
-    // and more. The share of comparisons that are inconclusive although their study ended
-    // before its budget; and that of a study which ends when each interval alone is narrow
-    // enough, so that the check is seen to fail.
-    let differ = [1.03, 1.0, 1.015, 1.10, 1.0, 1.01, 1.0, 1.02];
+    // and more. No comparison is inconclusive whose study ended before its budget. Some are
+    // if a study ends when each interval alone is narrow enough, so the check can fail.
+    let ratios = [1.03, 1.0, 1.015, 1.10, 1.0, 1.01, 1.0, 1.02];
     let eager = Method {
         is_enough: each_is_decided,
         ..Method::SHIPPED
@@ -228,7 +225,7 @@ fn a_study_that_ends_with_budget_left_leaves_no_comparison_open() {
     for others in [1, 5, 8] {
         let study = Study {
             noise: Noise::Normal,
-            ratios: differ[..others].to_vec(),
+            ratios: ratios[..others].to_vec(),
         };
         let [shipped, alone] =
             [Method::SHIPPED, eager].map(|method| simulate(&study, drawn(STUDIES_OF_SIX), method));
@@ -253,10 +250,10 @@ fn a_study_that_ends_with_budget_left_leaves_no_comparison_open() {
 }
 
 #[test]
-fn what_is_carried_from_block_to_block_is_paid_with_coverage() {
-    // Method: log ratios of which a part is carried over a restart, and stalls
-    // that most studies do not see: what the intervals do not allow for, so
-    // that the limits that docs/explain/statistics/simulations.md states are seen.
+fn noise_carried_from_block_to_block_and_rare_stalls_cost_coverage() {
+    // Method: log ratios that carry a part over a restart, and stalls that most
+    // studies never see. The intervals do not allow for either, as
+    // docs/explain/statistics/simulations.md states.
     let kinds = [
         Noise::CarriedOver(0.1),
         Noise::CarriedOver(0.2),
@@ -271,14 +268,17 @@ fn what_is_carried_from_block_to_block_is_paid_with_coverage() {
         )]
     });
     print_table(&pairs);
-    let shares: Vec<f64> = pairs.iter().map(|(_, [it])| it.coverage).collect();
+    let shares: Vec<f64> = pairs
+        .iter()
+        .map(|(_, [outcome])| outcome.coverage)
+        .collect();
     assert!(shares[1] < 0.93 && shares[2] < shares[1], "{shares:?}");
     assert!(shares[3] < 0.93, "{shares:?}");
 }
 
 #[test]
 fn the_check_refuses_a_narrower_and_a_wider_interval() {
-    // Method: the same studies, read at 80 % and at 99.5 %. A check that could
+    // Method: studies as above, read at 80 % and at 99.5 %. A check that could
     // not fail would prove nothing.
     let narrow: fn(&[Vec<f64>]) -> Vec<Reading> = |values| read_at(values, 0.80);
     let wide: fn(&[Vec<f64>]) -> Vec<Reading> = |values| read_at(values, 0.995);
@@ -318,7 +318,7 @@ fn interval(log_ratios: &[f64], confidence: f64) -> LogInterval {
         .interval(confidence)
 }
 
-/// Runs the same for every kind of noise, each in its own thread.
+/// Runs a simulation for every kind of noise, each in its own thread.
 fn each_at_once<T: Send>(kinds: &[Noise], run: impl Fn(Noise) -> T + Sync) -> Vec<(Noise, T)> {
     std::thread::scope(|scope| {
         let run = &run;

@@ -1,16 +1,16 @@
-//! Worlds whose truth is known: each draws, block by block, what a start and
-//! its surroundings did to the speed of every subject.
+//! Worlds whose truth is known: each draws, block by block, how the start and
+//! its surroundings affect the speed of every subject.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// What disturbs the blocks. Spreads are of the log ratio of two subjects in
-/// one block, unless said otherwise, and every subject's mean is 0.
+/// The disturbance of blocks. Spreads are those of the log ratio of two subjects
+/// in one block, unless stated otherwise, and every subject's mean is 0.
 #[derive(Debug, Clone, Copy)]
 pub enum Noise {
     /// Normal, 2 %.
     Normal,
-    /// Normal, 3 %: the stop rule looks most often before it is content.
+    /// Normal, 3 %: the stop rule takes the most looks before it ends a study.
     Wide,
     /// Student's t with 3 degrees of freedom for each subject, scaled to 2 %.
     HeavyTails,
@@ -18,8 +18,8 @@ pub enum Noise {
     /// (exponential).
     Spikes,
     /// Normal, 2 %, while the machine's speed is an AR(1) series over the
-    /// blocks (10 %, correlation 0.8) that one subject feels by about 5 % more
-    /// than the other: that part is carried from block to block.
+    /// blocks (10 %, correlation 0.8) that affects one subject about 5 % more
+    /// than the other, which carries a part from block to block.
     Correlated,
     /// Normal, 2 %, while the machine's speed wanders by far more, and each
     /// subject slowly gains on the baseline by about 1 % over the budget.
@@ -28,46 +28,45 @@ pub enum Noise {
     Bimodal,
     /// Blocks summed from alternating slices; see [`World::block_of_slices`].
     Slices,
-    /// Normal, 2 %, of which this correlation is carried to the next block:
-    /// what a restart is meant to prevent. No interval here allows for it.
+    /// Normal, 2 %, with this correlation between adjacent blocks, which a
+    /// restart is meant to prevent. No interval here allows for it.
     CarriedOver(f64),
-    /// Normal, 1 %, and one block in forty in which the last subject loses a
-    /// fifth: a part of its true speed that most studies do not see.
+    /// Normal, 1 %, and in one block of forty the last subject loses a fifth.
+    /// This part of its true speed remains unseen in most studies.
     RareStalls,
-    /// Normal, 1 %, and one start in ten of the last subject, or of both, that loses a
-    /// third.
+    /// Normal, 1 %, and one start in ten loses a third, of the last subject or of all.
     BadStarts(Bad),
 }
 
-/// Whose starts are bad now and then.
+/// The subjects that have bad starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bad {
     OfLast,
     OfAll,
 }
 
-/// What a world is made for.
+/// The size of the study that a world is for.
 #[derive(Debug, Clone, Copy)]
 pub struct Extent {
     /// Subjects, the first one the baseline.
     pub subjects: usize,
-    /// The most blocks.
+    /// The largest number of blocks.
     pub blocks_max: usize,
 }
 
-/// One study's world.
+/// The world of one study.
 pub struct World {
     noise: Noise,
     extent: Extent,
     random: ChaCha8Rng,
-    /// The other normal variable of a pair.
+    /// The unused normal variable of a pair.
     spare: Option<f64>,
-    /// The time since the beginning, in whole blocks.
+    /// The time since the start of the study, in full-length blocks.
     elapsed: f64,
-    /// The log of the machine's speed, the same for all subjects.
+    /// The log of the machine's speed, common to all subjects.
     machine: f64,
-    /// What each subject has of its own that lasts: by how much more it feels
-    /// the machine, what it gains for each block, or what is carried over.
+    /// The lasting trait of each subject: its additional sensitivity to the
+    /// machine, its gain per block, or its carried-over part.
     lasting: Vec<f64>,
 }
 
@@ -96,12 +95,12 @@ impl World {
         world
     }
 
-    /// The log of each subject's speed in the next block, over its true one.
+    /// The log of each subject's speed in the next block relative to its true speed.
     pub fn block(&mut self) -> Vec<f64> {
         self.block_of(1.0)
     }
 
-    /// The same of a block that takes this part of the time of a whole one.
+    /// Draws a block like [`World::block`] that takes this fraction of a full block's time.
     pub fn block_of(&mut self, part: f64) -> Vec<f64> {
         self.elapsed += part;
         match self.noise {
@@ -115,7 +114,7 @@ impl World {
             .collect()
     }
 
-    /// What one start of one subject draws.
+    /// The log of a subject's speed after one start.
     fn start(&mut self, subject: usize) -> f64 {
         match self.noise {
             Noise::Normal => self.own(0.02),
@@ -147,20 +146,20 @@ impl World {
                 self.own(0.01) - mean + if is_stalled { 0.8_f64.ln() } else { 0.0 }
             }
             Noise::BadStarts(whose) => {
-                let may_be = whose == Bad::OfAll || subject + 1 == self.extent.subjects;
-                let lost = (2.0_f64 / 3.0).ln();
-                let is_bad = may_be && self.random.random_bool(0.1);
-                let mean = if may_be { 0.1 * lost } else { 0.0 };
-                self.own(0.01) - mean + if is_bad { lost } else { 0.0 }
+                let may_be_bad = whose == Bad::OfAll || subject + 1 == self.extent.subjects;
+                let loss = (2.0_f64 / 3.0).ln();
+                let is_bad = may_be_bad && self.random.random_bool(0.1);
+                let mean = if may_be_bad { 0.1 * loss } else { 0.0 };
+                self.own(0.01) - mean + if is_bad { loss } else { 0.0 }
             }
             Noise::Slices => unreachable!("slices are drawn for all subjects at once"),
         }
     }
 
-    /// 20 rounds of one slice for each subject in random order. Each start
-    /// draws a speed (1 %), the machine's speed is an AR(1) series over the
-    /// slices (10 %, correlation 0.9 from one to the next), and one slice in a
-    /// hundred loses half of its time to a stall of the subject.
+    /// 20 rounds of one slice per subject in random order. Each start draws a
+    /// speed (1 %), and the machine's speed is an AR(1) series over the slices
+    /// (10 %, correlation 0.9 between neighbours). One slice in a hundred loses
+    /// half of its time to a stall of the subject.
     fn block_of_slices(&mut self) -> Vec<f64> {
         let subjects = self.extent.subjects;
         let speeds: Vec<f64> = (0..subjects).map(|_| 0.01 * self.normal()).collect();
@@ -188,7 +187,7 @@ impl World {
         correlation * before + spread * (1.0 - correlation * correlation).sqrt() * self.normal()
     }
 
-    /// One subject's part of a normal log ratio of this spread.
+    /// A subject's contribution to a normal log ratio of this spread.
     fn own(&mut self, spread: f64) -> f64 {
         spread / SQRT_2 * self.normal()
     }
@@ -201,7 +200,7 @@ impl World {
         }
     }
 
-    /// Mean 0, spread 1, by the method of Box and Muller, which makes two.
+    /// A normal variable of mean 0 and spread 1. The method of Box and Muller makes two.
     pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;
@@ -212,7 +211,7 @@ impl World {
         radius * cosine
     }
 
-    /// Student's t with 3 degrees of freedom: spread √3.
+    /// Student's t with 3 degrees of freedom, which has the spread √3.
     pub fn student_of_three(&mut self) -> f64 {
         let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();
         self.normal() / (squares / 3.0).sqrt()
@@ -233,13 +232,13 @@ impl World {
         }
     }
 
-    /// Uniform up to 1, and never 0, which has no logarithm.
+    /// A uniform variable above 0, which has no logarithm, and up to 1.
     pub fn uniform(&mut self) -> f64 {
         1.0 - self.random.random::<f64>()
     }
 }
 
-/// Rounds of a block that is made of slices.
+/// Rounds of a block of slices.
 const SLICES: usize = 20;
 
 const SQRT_2: f64 = std::f64::consts::SQRT_2;

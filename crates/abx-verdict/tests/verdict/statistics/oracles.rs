@@ -1,4 +1,4 @@
-//! Clever methods against slow ones that can hardly be wrong.
+//! Clever methods compared with slow ones that can hardly be wrong.
 
 use abx_stats::curve::capacity::block_capacities;
 use abx_stats::curve::crossing::{Crossing, Side, crossings};
@@ -9,8 +9,8 @@ use abx_stats::series::segments::Segments;
 use abx_stats::student::Confidence;
 use proptest::prelude::*;
 
-/// A sweep over powers of ten: at each position the same 2 to 6 blocks, with
-/// log ratios in steps of 0.1 %.
+/// A sweep over powers of ten, with 2 to 6 blocks at every position and log
+/// ratios in steps of 0.1 %.
 fn sweeps() -> impl Strategy<Value = Vec<Vec<f64>>> {
     (2_usize..6, 2_usize..7).prop_flat_map(|(positions, blocks)| {
         let ratio = (-100_i32..100).prop_map(|step| f64::from(step) / 1000.0);
@@ -29,11 +29,11 @@ fn positions(sweep: &[Vec<f64>]) -> Vec<Position<'_>> {
         .collect()
 }
 
-fn found(sweep: &[Vec<f64>]) -> Vec<Crossing> {
+fn crossings_of(sweep: &[Vec<f64>]) -> Vec<Crossing> {
     crossings(&positions(sweep), CONFIDENCE).expect("a sweep of two blocks or more")
 }
 
-/// The interval of the interpolated blocks at a place: 1.5 is half of the way
+/// The interval of the interpolated blocks at a place, where 1.5 is halfway
 /// from the second position to the third.
 fn interval_at(sweep: &[Vec<f64>], place: f64) -> LogInterval {
     let before = (place.floor() as usize).min(sweep.len() - 2);
@@ -48,13 +48,13 @@ fn interval_at(sweep: &[Vec<f64>], place: f64) -> LogInterval {
         .interval(CONFIDENCE)
 }
 
-/// Low: many blocks then show something for certain.
+/// Low, so that many positions are certain.
 const CONFIDENCE: Confidence = Confidence::PRINTED;
 
-/// Steps of a scan from one position to the next.
+/// Steps of a scan across a crossing.
 const STEPS: usize = 500;
 
-/// The sum that PELT makes least: squared deviations, and a penalty for each
+/// The sum that PELT minimizes: squared deviations, and a penalty for each
 /// segment but the first.
 fn cost(logs: &[f64], lengths: &[usize], penalty: f64) -> f64 {
     let mut start = 0;
@@ -68,7 +68,7 @@ fn cost(logs: &[f64], lengths: &[usize], penalty: f64) -> f64 {
     sum
 }
 
-/// Every way to cut so many bins: bit i says whether there is a cut after bin i.
+/// The segment lengths of every way to cut the bins: bit i of `cuts` is a cut after bin i.
 fn partitions(bins: usize) -> impl Iterator<Item = Vec<usize>> {
     (0..1_usize << (bins - 1)).map(move |cuts| {
         let mut lengths = vec![1];
@@ -85,7 +85,10 @@ fn partitions(bins: usize) -> impl Iterator<Item = Vec<usize>> {
 
 /// The penalty, from its definition.
 fn penalty(logs: &[f64]) -> f64 {
-    let mut steps: Vec<f64> = logs.windows(2).map(|two| (two[0] - two[1]).abs()).collect();
+    let mut steps: Vec<f64> = logs
+        .windows(2)
+        .map(|pair| (pair[0] - pair[1]).abs())
+        .collect();
     steps.sort_unstable_by(f64::total_cmp);
     let half = steps.len() / 2;
     let median = if steps.len() % 2 == 1 {
@@ -99,11 +102,10 @@ fn penalty(logs: &[f64]) -> f64 {
 
 proptest! {
     #[test]
-    fn no_scan_finds_other_ends_of_a_crossing(sweep in sweeps()) {
-        // Method: from the ends of each crossing inwards, in small steps: the
-        // interval holds 0 everywhere, and just outside of the ends it does
-        // not; between, the means change sides an odd number of times.
-        for crossing in found(&sweep) {
+    fn a_scan_finds_the_same_ends_of_a_crossing(sweep in sweeps()) {
+        // Method: scan each crossing in small steps. Between its ends, the
+        // interval holds 0 everywhere; just outside of them, it does not.
+        for crossing in crossings_of(&sweep) {
             let last = (sweep.len() - 1) as f64;
             let low = crossing.low.map_or(0.0, f64::log10);
             let high = crossing.high.map_or(last, f64::log10);
@@ -122,16 +124,16 @@ proptest! {
                 .filter(|place| (low + 1e-6..high - 1e-6).contains(place))
                 .filter(|place| interval_at(&sweep, *place).excludes_zero())
                 .collect();
-            // Several crossings of the means that are one may have certain
-            // places between them, if no certain position.
+            // If the means change sides several times within one crossing, certain
+            // places may lie between, though no certain position.
             let changes = sweep
                 .windows(2)
-                .filter(|two| {
-                    let [from, to] = [0, 1].map(|it| two[it].iter().sum::<f64>());
+                .filter(|pair| {
+                    let [from, to] = [0, 1].map(|index| pair[index].iter().sum::<f64>());
                     from * to < 0.0
                 })
                 .count();
-            // If a mean is 0 except for rounding, it is unknown how often they change.
+            // If a mean is 0 up to rounding, the number of changes is unknown.
             let is_even = sweep.iter()
                 .any(|blocks| blocks.iter().sum::<f64>().abs() < 1e-12);
             prop_assert!(
@@ -143,9 +145,9 @@ proptest! {
 
     #[test]
     fn crossings_alternate_and_lie_between_certain_positions(sweep in sweeps()) {
-        // Method: the sides of all positions whose interval excludes 0, in
-        // order: each change among them is one certain crossing, with the last
-        // and the first such position as its neighbours, and there are no more.
+        // Method: list the sides of all positions whose interval excludes 0. Each
+        // change of sides in the list is one certain crossing between these two
+        // positions, and there are no other certain crossings.
         let certain: Vec<(f64, Side)> = sweep
             .iter()
             .zip(0..)
@@ -160,33 +162,35 @@ proptest! {
             .collect();
         let expected: Vec<_> = certain
             .windows(2)
-            .filter(|two| two[0].1 != two[1].1)
-            .map(|two| (Some(two[0].0), two[0].1, two[1].1, Some(two[1].0)))
+            .filter(|pair| pair[0].1 != pair[1].1)
+            .map(|pair| (Some(pair[0].0), pair[0].1, pair[1].1, Some(pair[1].0)))
             .collect();
-        let parts: Vec<_> = found(&sweep)
+        let crossings: Vec<_> = crossings_of(&sweep)
             .into_iter()
             .filter(Crossing::is_certain)
-            .map(|it| (it.ahead_until, it.before, it.after, it.ahead_from))
+            .map(|crossing| {
+                (crossing.ahead_until, crossing.before, crossing.after, crossing.ahead_from)
+            })
             .collect();
-        prop_assert_eq!(parts, expected);
+        prop_assert_eq!(crossings, expected);
     }
 
     #[test]
     fn exchanged_subjects_cross_at_the_same_places(sweep in sweeps()) {
-        // Method: every log ratio turned round. Ends and places stay.
-        let turned: Vec<Vec<f64>> = sweep
+        // Method: negate every log ratio. Ends and places stay.
+        let negated: Vec<Vec<f64>> = sweep
             .iter()
             .map(|blocks| blocks.iter().map(|block| -block).collect())
             .collect();
-        let there = found(&sweep);
-        let back = found(&turned);
-        prop_assert_eq!(there.len(), back.len());
-        for (there, back) in there.iter().zip(&back) {
-            prop_assert_eq!(there.before, back.after);
-            prop_assert_eq!(
-                (there.at, there.low, there.high, there.ahead_until, there.ahead_from),
-                (back.at, back.low, back.high, back.ahead_until, back.ahead_from)
-            );
+        let crossings = crossings_of(&sweep);
+        let mirrored = crossings_of(&negated);
+        prop_assert_eq!(crossings.len(), mirrored.len());
+        for (crossing, mirror) in crossings.iter().zip(&mirrored) {
+            prop_assert_eq!(crossing.before, mirror.after);
+            let places = |crossing: &Crossing| (crossing.at, crossing.low, crossing.high);
+            prop_assert_eq!(places(crossing), places(mirror));
+            let neighbours = |crossing: &Crossing| (crossing.ahead_until, crossing.ahead_from);
+            prop_assert_eq!(neighbours(crossing), neighbours(mirror));
         }
     }
 
@@ -196,7 +200,7 @@ proptest! {
         jump in -3.0..3.0_f64,
         at in 0_usize..11,
     ) {
-        // Method: all partitions of a short series, which may have a jump.
+        // Method: try all partitions of a short series, which may have a jump.
         let rates: Vec<f64> = logs
             .iter()
             .enumerate()
@@ -205,7 +209,11 @@ proptest! {
         let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
         let penalty = penalty(&logs);
         let segments = Segments::of(&rates).unwrap();
-        let lengths: Vec<usize> = segments.segments.iter().map(|it| it.bins.len()).collect();
+        let lengths: Vec<usize> = segments
+            .segments
+            .iter()
+            .map(|segment| segment.bins.len())
+            .collect();
         prop_assert_eq!(lengths.iter().sum::<usize>(), rates.len());
         let least = partitions(rates.len())
             .map(|lengths| cost(&logs, &lengths, penalty))
@@ -220,8 +228,8 @@ proptest! {
         kappa in 0.0..0.01_f64,
         steps in prop::array::uniform3(-0.05..0.05_f64),
     ) {
-        // Method: noisy data, and a law a little off the one found, no
-        // coefficient below 0: its squared relative errors are no less.
+        // Method: noisy data, and a law slightly off the fitted one, without
+        // negative coefficients. Its squared relative errors are no smaller.
         let truth = ScalabilityLaw { lambda: 100.0, sigma, kappa, r2: None };
         let block: Vec<Observation> = [1.0, 2.0, 5.0, 10.0, 30.0, 100.0]
             .iter()
@@ -235,7 +243,8 @@ proptest! {
         let errors = |law: &ScalabilityLaw| -> f64 {
             block
                 .iter()
-                .map(|it| (1.0 - it.throughput / law.throughput(it.connections)).powi(2))
+                .map(|point| 1.0 - point.throughput / law.throughput(point.connections))
+                .map(|error| error.powi(2))
                 .sum()
         };
         let other = ScalabilityLaw {
@@ -252,7 +261,7 @@ proptest! {
         values in prop::collection::vec(prop::collection::vec(0.1..10.0_f64, 3), 2..6),
         limit in 0.1..10.0_f64,
     ) {
-        // Method: the same grid against a limit 10 % higher, block by block.
+        // Method: compare one grid under a limit and under one 10 % higher, block by block.
         let grid = positions(&values);
         let tight = block_capacities(&grid, limit).unwrap();
         let loose = block_capacities(&grid, 1.1 * limit).unwrap();

@@ -1,4 +1,4 @@
-//! What must hold for any blocks, not only for those of a simulation.
+//! Properties of the statistics that hold for any blocks.
 
 use abx_stats::Margin;
 use abx_stats::series::warm_up::warm_up;
@@ -8,8 +8,8 @@ use abx_stats::student::Confidence;
 use abx_verdict::verdict::{Assessment, assess};
 use proptest::prelude::*;
 
-/// Log ratios of 2 to 30 blocks, in steps of 0.1 %: no verdict then hangs on
-/// the last bit of a sum, except where the test allows for it.
+/// Log ratios of 2 to 29 blocks in steps of 0.025 %, so that no verdict depends
+/// on the last bit of a sum, except where the test allows for it.
 fn log_ratios() -> impl Strategy<Value = Vec<f64>> {
     let block = (-200_i32..200).prop_map(|step| f64::from(step) / 1000.0);
     (-100_i32..100, prop::collection::vec(block, 2..30)).prop_map(|(center, blocks)| {
@@ -32,14 +32,14 @@ fn is_close(value: f64, other: f64) -> bool {
 proptest! {
     #[test]
     fn swapping_subject_and_baseline_mirrors_everything(blocks in log_ratios()) {
-        // Method: every block read the other way round.
-        let there = assessed(&blocks);
-        let back = assessed(&blocks.iter().map(|block| -block).collect::<Vec<_>>());
-        prop_assert!(is_close(there.ratio * back.ratio, 1.0));
-        prop_assert!(is_close(there.low * back.high, 1.0));
-        prop_assert_eq!(there.verdict, back.verdict.mirrored());
-        prop_assert_eq!(there.is_fragile(), back.is_fragile());
-        prop_assert_eq!(there.blocks_more, back.blocks_more);
+        // Method: negate the log ratio of every block.
+        let usual = assessed(&blocks);
+        let swapped = assessed(&blocks.iter().map(|block| -block).collect::<Vec<_>>());
+        prop_assert!(is_close(usual.ratio * swapped.ratio, 1.0));
+        prop_assert!(is_close(usual.low * swapped.high, 1.0));
+        prop_assert_eq!(usual.verdict, swapped.verdict.mirrored());
+        prop_assert_eq!(usual.is_fragile(), swapped.is_fragile());
+        prop_assert_eq!(usual.blocks_more, swapped.blocks_more);
     }
 
     #[test]
@@ -47,7 +47,7 @@ proptest! {
         blocks in log_ratios(),
         shift in -1.0..1.0,
     ) {
-        // Method: the subject made faster by the same factor in every block.
+        // Method: make the subject faster by the same factor in every block.
         let before = assessed(&blocks);
         let after = assessed(&blocks.iter().map(|block| block + shift).collect::<Vec<_>>());
         let factor = f64::exp(shift);
@@ -58,7 +58,7 @@ proptest! {
 
     #[test]
     fn a_scaled_spread_scales_the_interval(blocks in log_ratios(), scale in 0.1..10.0) {
-        // Method: every log ratio times the same number.
+        // Method: multiply every log ratio by the same number.
         let before = assessed(&blocks);
         let after = assessed(&blocks.iter().map(|block| block * scale).collect::<Vec<_>>());
         prop_assert!(is_close(before.ratio.ln() * scale, after.ratio.ln()));
@@ -83,11 +83,12 @@ proptest! {
 
     #[test]
     fn the_signed_rank_interval_holds_its_center(blocks in log_ratios()) {
-        // Method: for 6 blocks and more the interval exists, holds the
+        // Method: with 6 blocks or more, the interval exists, holds the
         // estimate, lies within the blocks and covers at least 95 %.
         let averages = WalshAverages::of(&blocks).unwrap();
         prop_assert_eq!(averages.is_some(), blocks.len() >= 6);
-        if let Some(rank_interval) = averages.map(|walsh_averages| walsh_averages.interval(Confidence::PRINTED)) {
+        if let Some(averages) = averages {
+            let rank_interval = averages.interval(Confidence::PRINTED);
             let least = blocks.iter().copied().fold(f64::INFINITY, f64::min);
             let largest = blocks.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             prop_assert!(least <= rank_interval.interval.low);
@@ -102,8 +103,8 @@ proptest! {
     fn any_numbers_get_a_result_or_an_error(
         numbers in prop::collection::vec(prop::num::f64::ANY, 0..40),
     ) {
-        // Method: all bit patterns, among them infinities and no numbers. None
-        // of the doors panics, and only finite numbers are accepted.
+        // Method: any bit patterns, infinities and NaN among them. No public
+        // function panics, and each accepts finite numbers only.
         let is_finite = numbers.iter().all(|number| number.is_finite());
         let has_spread = numbers.len() >= 2;
         prop_assert_eq!(assess(&numbers, Margin::DEFAULT).is_ok(), is_finite && has_spread);

@@ -1,4 +1,4 @@
-//! Whole studies, block by block, until the stop rule or the budget ends them.
+//! Complete simulated studies, block by block, until the stop rule or the budget ends them.
 
 use abx_stats::Margin;
 use abx_stats::paired::LogInterval;
@@ -17,8 +17,8 @@ pub const BLOCKS_MAX: usize = 24;
 #[derive(Debug, Clone)]
 pub struct Study {
     pub noise: Noise,
-    /// The true ratio of each subject to the baseline, which is one more
-    /// subject: two subjects have one ratio.
+    /// The true ratio of each subject to the baseline, which is not in the list:
+    /// two subjects have one ratio.
     pub ratios: Vec<f64>,
 }
 
@@ -32,7 +32,7 @@ impl Study {
     }
 
     /// The log ratios of every subject's blocks, until `is_enough` holds for
-    /// all of them or the budget ends.
+    /// them or the budget ends.
     pub fn conduct(&self, seed: u64, is_enough: fn(&[Vec<f64>]) -> bool) -> Vec<Vec<f64>> {
         let mut world = self.world(seed);
         let mut comparisons = vec![Vec::with_capacity(BLOCKS_MAX); self.ratios.len()];
@@ -45,7 +45,7 @@ impl Study {
         comparisons
     }
 
-    /// The world that this study is conducted in.
+    /// The world of this study.
     pub fn world(&self, seed: u64) -> World {
         let extent = Extent {
             subjects: self.ratios.len() + 1,
@@ -60,12 +60,12 @@ impl Study {
 pub struct Method {
     /// Whether to stop after these blocks: the log ratios of each comparison.
     pub is_enough: fn(&[Vec<f64>]) -> bool,
-    /// Their result: a reading of each comparison.
+    /// The reading of each comparison.
     pub read: fn(&[Vec<f64>]) -> Vec<Reading>,
 }
 
 impl Method {
-    /// What abx does.
+    /// The method of abx.
     pub const SHIPPED: Method = Method {
         is_enough: is_decided,
         read: |comparisons| {
@@ -79,14 +79,14 @@ impl Method {
         },
     };
 
-    /// The same with each comparison ended and judged as if it were the only one.
+    /// Like abx, but with each comparison ended and judged as if it were the only one.
     pub const EACH_ALONE: Method = Method {
         is_enough: each_is_decided,
         read: |comparisons| {
-            let read = |log_ratios: &Vec<f64>| assess(log_ratios, Margin::DEFAULT);
-            let assessed = comparisons.iter().map(read);
-            assessed
-                .map(|result| Reading::from(result.expect("six blocks or more")))
+            comparisons
+                .iter()
+                .map(|log_ratios| assess(log_ratios, Margin::DEFAULT).expect("six blocks or more"))
+                .map(Reading::from)
                 .collect()
         },
     };
@@ -110,13 +110,14 @@ pub fn is_decided(comparisons: &[Vec<f64>]) -> bool {
         != Decision::Continue
 }
 
-/// The same over comparisons under loads of their own.
+/// The stop rule of abx, over comparisons that are judged each on their own.
 pub fn each_is_decided(comparisons: &[Vec<f64>]) -> bool {
-    let mut each = comparisons.iter();
-    each.all(|log_ratios| decide(log_ratios, Margin::DEFAULT) != Ok(Decision::Continue))
+    comparisons
+        .iter()
+        .all(|log_ratios| decide(log_ratios, Margin::DEFAULT) != Ok(Decision::Continue))
 }
 
-/// What is printed of one comparison, as ratios.
+/// The printed result of one comparison, as ratios.
 pub struct Reading {
     low: f64,
     high: f64,
@@ -125,10 +126,10 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Whether the verdict is false: a difference that is not there
-    /// or lies on the other side, or none as large as the margin where there is.
+    /// Whether the verdict is false: a direction that is not the true one, or
+    /// equivalence although the true difference is the margin or more.
     fn is_false(&self, truth: f64) -> bool {
-        // A true ratio that is the margin is as large as the margin.
+        // A difference of exactly the margin counts in spite of rounding.
         let margin = Margin::DEFAULT.log() - 1e-9;
         match self.verdict {
             Verdict::Faster | Verdict::More => truth <= 1.0,
@@ -150,10 +151,10 @@ impl From<LogInterval> for Reading {
     }
 }
 
-/// What became of many studies: shares of their comparisons, unless said otherwise.
+/// The results of many studies: shares of their comparisons, unless stated otherwise.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// How many.
+    /// The number of studies.
     pub studies: usize,
     /// The interval holds the truth.
     pub coverage: f64,
@@ -167,27 +168,27 @@ pub struct Outcome {
     pub fragile: f64,
     /// The study ended with budget left, and this comparison is inconclusive.
     pub left_open: f64,
-    /// At least one verdict is false: a share of the studies.
+    /// At least one verdict is false, as a share of the studies.
     pub falsely: f64,
-    /// Blocks of a study, on average.
+    /// Blocks per study, on average.
     pub blocks: f64,
 }
 
-/// Runs so many studies of one kind, each from its own seed.
+/// Runs this many studies of one kind, each from its own seed.
 pub fn simulate(study: &Study, studies: usize, method: Method) -> Outcome {
     let mut outcome = Outcome {
         studies,
         ..Outcome::default()
     };
-    let each = 1.0 / studies as f64;
+    let of_studies = 1.0 / studies as f64;
     for seed in 0..studies {
         let comparisons = study.conduct(seed as u64, method.is_enough);
         let readings = (method.read)(&comparisons);
         let mut is_false = false;
         for (reading, truth) in readings.iter().zip(&study.ratios) {
-            let share = |is_so: bool| {
-                if is_so {
-                    each / study.ratios.len() as f64
+            let share = |is_counted: bool| {
+                if is_counted {
+                    of_studies / study.ratios.len() as f64
                 } else {
                     0.0
                 }
@@ -201,13 +202,13 @@ pub fn simulate(study: &Study, studies: usize, method: Method) -> Outcome {
             outcome.left_open += share(is_early && reading.verdict == Verdict::Inconclusive);
             is_false |= reading.is_false(*truth);
         }
-        outcome.falsely += if is_false { each } else { 0.0 };
-        outcome.blocks += comparisons[0].len() as f64 * each;
+        outcome.falsely += if is_false { of_studies } else { 0.0 };
+        outcome.blocks += comparisons[0].len() as f64 * of_studies;
     }
     outcome
 }
 
-/// Whether the printed 95 % interval keeps its word, and how often a verdict
+/// Checks the coverage of the printed 95 % interval, and how often a verdict
 /// is false.
 pub fn check(outcome: &Outcome) -> Result<(), String> {
     let coverage = bounds(&COVERAGE, outcome.studies);

@@ -1,4 +1,4 @@
-//! Processor time for each response, where the generator was the limit.
+//! Comparisons by processor time per response where the generator was the limit.
 
 use abx_evidence::record::Disturbance;
 use abx_evidence::{FindingId, Level, Limits, Measured, Outcome};
@@ -15,8 +15,8 @@ use abx_fixtures::{
 
 use crate::judge::findings::generator::busy;
 
-/// What `server` takes of its processor in each slice of each block, in µs, a little
-/// different in each, while the generator is at its limit.
+/// Sets the processor time of a subject in each slice, in µs, with a small ripple over the
+/// blocks, while the generator is at its limit.
 fn limited(record: &mut Measured, subject: &str, server_us: u64) {
     busy(record, subject, 60, 97);
     for (index, block) in record.blocks.iter_mut().enumerate() {
@@ -30,7 +30,7 @@ fn limited(record: &mut Measured, subject: &str, server_us: u64) {
     }
 }
 
-/// Both respond to what the generator can send, and `new` takes this much for it.
+/// Both respond to all that the generator can send; `new` takes this much processor time.
 fn both_limited(new_us: u64) -> Measured {
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
     limited(&mut record, "old", 60_000);
@@ -48,9 +48,9 @@ fn by_cpu(record: &Conclusions) -> Vec<&str> {
 }
 
 #[test]
-fn two_that_the_generator_limits_are_compared_by_processor_time() {
-    // Method: 54 and 60 ms for the same responses, so 0.9 times as much for each; and with
-    // the same 60 ms, where no direction may show.
+fn two_subjects_that_the_generator_limits_are_compared_by_processor_time() {
+    // Method: 54 and 60 ms for as many responses, a ratio of 0.9 per response; and 60 ms for
+    // both, where no direction may show.
     let record = judged(both_limited(54_000));
     let [comparison] = &primary(&record)[..] else {
         panic!("{:?}", record.comparisons)
@@ -83,9 +83,9 @@ fn two_that_the_generator_limits_are_compared_by_processor_time() {
 }
 
 #[test]
-fn a_pair_by_throughput_is_settled_beside_an_open_one_by_processor_time() {
-    // Method: the generator limits two, whose CPU times scatter, and one serves a third. Its
-    // comparison alone is decided, and it leaves.
+fn a_pair_by_throughput_is_settled_beside_an_open_pair_by_processor_time() {
+    // Method: the generator limits two subjects with scattered CPU times, and one subject serves
+    // a third. Only the latter's comparison is decided, so it leaves.
     let mut record = longer(study(&[
         ("old", &[OK; 6]),
         ("new", &[OK; 6]),
@@ -111,9 +111,9 @@ fn a_pair_by_throughput_is_settled_beside_an_open_one_by_processor_time() {
 }
 
 #[test]
-fn processor_time_in_place_of_throughput_is_read_without_disturbed_rounds_too() {
-    // Method: the second round of each block is marked, in a study that is judged by it,
-    // and in one that has it only besides.
+fn processor_time_in_place_of_throughput_is_also_read_without_disturbed_rounds() {
+    // Method: the second round of each block is marked as disturbed, in a study judged by
+    // processor time and in one that only reports it.
     let undisturbed = |mut record: Measured| {
         for round in rounds(&mut record).skip(1).step_by(2) {
             round.disturbed.push(Disturbance::Wait);
@@ -131,8 +131,8 @@ fn processor_time_in_place_of_throughput_is_read_without_disturbed_rounds_too() 
 }
 
 #[test]
-fn what_it_implies_of_capacity_is_a_bound() {
-    // Method: 100,000 responses/s at 60 % of the processor would be 166,667/s at all of it.
+fn the_capacity_implied_by_processor_time_is_a_bound() {
+    // Method: 100,000 responses/s at 60 % of the processor imply 166,667/s at 100 %.
     let record = judged(both_limited(54_000));
     let [compared] = &primary(&record)[..] else {
         panic!("{:?}", record.comparisons)
@@ -149,7 +149,7 @@ fn what_it_implies_of_capacity_is_a_bound() {
 }
 
 #[test]
-fn without_processor_time_of_both_nothing_is_claimed_and_it_says_why() {
+fn without_processor_time_of_both_subjects_nothing_is_claimed_and_the_reason_is_given() {
     // Method: it was not read in one slice of `old`; and `new` gave wrong responses.
     let mut unread = both_limited(54_000);
     unread.blocks[3].loads[0].rounds[0].slices[0].server_cpu_ns = None;
@@ -176,8 +176,8 @@ fn without_processor_time_of_both_nothing_is_claimed_and_it_says_why() {
 }
 
 #[test]
-fn a_direction_that_stands_needs_no_other_metric() {
-    // Method: the generator limits the faster one only.
+fn a_pair_with_a_direction_by_throughput_needs_no_other_metric() {
+    // Method: the generator limits the faster subject only.
     let mut record = pair();
     limited(&mut record, "new", 60_000);
     let result = compared(record);
@@ -189,9 +189,9 @@ fn a_direction_that_stands_needs_no_other_metric() {
 }
 
 #[test]
-fn a_study_ends_by_the_metric_that_it_will_be_judged_by() {
-    // Method: throughput is the same in each block and processor time is not, then the
-    // other way round; without the limit it is throughput that counts.
+fn a_study_ends_by_the_metric_that_decides_its_verdict() {
+    // Method: throughput is constant over the blocks and processor time is not, then the
+    // reverse. If the generator is not the limit, throughput counts.
     let mut noisy = both_limited(54_000);
     for (index, block) in noisy.blocks.iter_mut().enumerate() {
         let slices = block.loads[0].rounds.iter_mut();
@@ -210,7 +210,7 @@ fn a_study_ends_by_the_metric_that_it_will_be_judged_by() {
     assert_eq!(may_stop(&longer(noisy)), Decision::Stop(Reason::Precise));
 }
 
-/// `a`, the baseline, and three others; the generator limits those that are named.
+/// The baseline `a` and three others; the generator limits the named subjects.
 fn four(limited_by_generator: &[&str]) -> Measured {
     let blocks = [OK, OK + 10, OK - 10, OK, OK + 5, OK - 5];
     let mut record = study(&[
@@ -230,9 +230,9 @@ fn four(limited_by_generator: &[&str]) -> Measured {
 }
 
 #[test]
-fn a_ranking_is_by_processor_time_where_all_that_was_asked_for_is() {
-    // Method: all four limited, which take 48, 54, 60 and 66 ms; then `d` is not, and is
-    // slower than all: a ranking has one metric, and throughput leaves the three together.
+fn a_ranking_is_by_processor_time_if_all_requested_pairs_are() {
+    // Method: all four are limited and take 48, 54, 60 and 66 ms. Then `d` is not limited and
+    // slower than all: a ranking has one metric, and by throughput the other three are tied.
     let ranking = judged(four(&["a", "b", "c", "d"])).rankings.remove(0);
     assert_eq!(ranking.metric, Metric::ServerCpu);
     let places: Vec<_> = ranking
@@ -274,12 +274,11 @@ fn a_ranking_is_by_processor_time_where_all_that_was_asked_for_is() {
 }
 
 #[test]
-fn pairs_of_one_load_share_what_they_may_be_wrong_in() {
-    // Method: one of three is compared by throughput, two by processor time: its p-value
-    // is multiplied by three, as the last of three would be at first, and not by one. When
-    // one of the two is void, it claims nothing and takes nothing: since it fails, since it
-    // is silent in a block, or since the generator limits it and its processor time is not
-    // known.
+fn pairs_of_one_load_share_their_error() {
+    // Method: of three pairs, one is compared by throughput and two by processor time. The
+    // p-value by throughput is multiplied by three, as the smallest of three is, not by one.
+    // A void pair claims nothing and takes no share of the error: its subject fails, is silent
+    // in a block, or is limited by the generator and has no known processor time.
     let mut three = four(&["a", "b", "c"]);
     let noisy = [8_000, 8_900, 8_300, 8_800, 8_100, 8_700];
     for (block, ok) in three.blocks.iter_mut().zip(noisy) {
@@ -323,7 +322,7 @@ fn pairs_of_one_load_share_what_they_may_be_wrong_in() {
     }
 }
 
-/// The same, as if it had not been read of one subject in a slice.
+/// The record with the processor time of one subject unread in one slice.
 fn without_processor_time(mut record: Measured, subject: &str) -> Measured {
     let mut slices = abx_fixtures::all_slices(&mut record);
     let unread = slices.find(|slice| slice.subject == subject);
@@ -333,10 +332,10 @@ fn without_processor_time(mut record: Measured, subject: &str) -> Measured {
 }
 
 #[test]
-fn pairs_behind_the_gate_have_the_share_of_the_sound_ones_before_it() {
+fn pairs_behind_the_gate_have_the_error_that_its_sound_pairs_leave() {
     // Method: the generator limits `a`, `b` and `c`, of which `c` is void, and `d` is slower
-    // than all: one of two sound pairs is by throughput. Then `b` is void too, and it is the
-    // only one.
+    // than all: of two sound pairs one is by throughput. Then `b` is void too, so that the pair
+    // by throughput is the only sound one.
     let mut record = four(&["a", "b", "c"]);
     each_slice(&mut record, "d", |slice| {
         response(slice, &[(Outcome::Ok, slice.ok / 2)])
@@ -359,8 +358,8 @@ fn pairs_behind_the_gate_have_the_share_of_the_sound_ones_before_it() {
 
 #[test]
 fn more_processor_time_is_not_slower() {
-    // Method: a fifth more for each response: neither found slower nor cleared of it, while
-    // a question about processor time by name has its result.
+    // Method: `new` takes a fifth more per response. A limit of speed is neither violated nor
+    // met, while an expectation of processor time by name is decided.
     let record = StudyRecord::judged(both_limited(72_000));
     let comparison = record.conclusions.primary().next().unwrap();
     assert_eq!(

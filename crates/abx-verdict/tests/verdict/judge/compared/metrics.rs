@@ -1,4 +1,4 @@
-//! What is compared beside throughput, and where.
+//! Metrics beside throughput, and where they are compared.
 
 use abx_evidence::record::{Histograms, SliceRecord, TlsSettings, TlsTrustKind};
 use abx_evidence::{
@@ -24,7 +24,7 @@ fn by(record: &Conclusions, metric: Metric) -> Option<Comparison> {
     first
 }
 
-/// Both kept up with a rate of which a block as planned holds 18,000 requests;
+/// Both kept up with a rate of 18,000 planned requests per block;
 /// `new` responds in 400 to 405 µs, `old` in 500 to 505.
 fn open(at_least: &[&str]) -> Measured {
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
@@ -58,8 +58,8 @@ fn fill(times: &mut Histogram, count: u64, us: u64) {
 
 #[test]
 fn an_open_loop_is_judged_by_the_highest_quantile_with_enough_requests() {
-    // Method: 18,000 requests planned for each block are enough for p99, and
-    // then only 400, which are enough for p50.
+    // Method: 18,000 planned requests per block are enough for p99; then only
+    // 400, which are enough for p50.
     let study = open(&[]);
     assert_eq!(
         may_stop(&longer(study.clone())),
@@ -87,9 +87,9 @@ fn an_open_loop_is_judged_by_the_highest_quantile_with_enough_requests() {
 }
 
 #[test]
-fn a_plan_leaves_room_for_fewer_random_arrivals() {
-    // Method: p99 needs 10,000 requests; of 10,260 planned, a block may bring fewer, and of
-    // 10,512 hardly one does.
+fn a_plan_allows_for_the_chance_of_fewer_random_arrivals() {
+    // Method: p99 needs 10,000 requests. With 10,260 planned, a block may have fewer by chance;
+    // with 10,512, hardly any block does.
     for (rate, metric) in [
         (57_000.0, Metric::ResponseP90),
         (58_400.0, Metric::ResponseP99),
@@ -101,9 +101,9 @@ fn a_plan_leaves_room_for_fewer_random_arrivals() {
 }
 
 #[test]
-fn equal_bytes_are_equal_whatever_disturbs_the_rest() {
-    // Method: the same bytes for each response, in six blocks of which other programs took
-    // half of the CPUs, and in three blocks; and a byte in ten more in three blocks.
+fn equal_bytes_are_equal_in_spite_of_disturbances() {
+    // Method: as many bytes per response, in six blocks in which other programs took half of
+    // the CPUs, and in three blocks; and a tenth more bytes in three blocks.
     let bytes = |blocks: usize, more: u64| {
         let responses = vec![OK; blocks];
         let mut record = study(&[("old", &responses), ("new", &responses)]);
@@ -137,10 +137,10 @@ fn equal_bytes_are_equal_whatever_disturbs_the_rest() {
 }
 
 #[test]
-fn a_median_is_compared_from_two_hundred_requests_in_each_block_on() {
-    // Method: exactly as many, and one fewer in one block: of response times, of the
-    // times until the first listener has a broadcast, and of TLS handshakes. Those are
-    // compared where the load has TLS, and not where only one subject uses it.
+fn a_median_needs_two_hundred_requests_in_each_block() {
+    // Method: exactly 200, and one fewer in one block: of response times, of the times until
+    // the first listener has a broadcast, and of TLS handshakes. Handshakes are compared if
+    // the load has TLS, and not if only one subject uses it.
     for fewest in [200, 199] {
         let mut paced = open(&[]);
         let mut measured = pair();
@@ -185,7 +185,7 @@ fn a_median_is_compared_from_two_hundred_requests_in_each_block_on() {
 }
 
 #[test]
-fn too_few_requests_for_any_quantile_are_said() {
+fn too_few_requests_for_any_quantile_are_reported() {
     // Method: no times in the blocks.
     let mut record = open(&[]);
     for block in &mut record.blocks {
@@ -199,9 +199,9 @@ fn too_few_requests_for_any_quantile_are_said() {
 }
 
 #[test]
-fn a_quantile_that_rests_on_no_response_bounds_one_way_only() {
-    // Method: 400 of 18,000 have no response, which p99 rests on and p90 does not:
-    // of the slower, of the faster.
+fn a_quantile_that_rests_on_no_response_bounds_in_one_direction_only() {
+    // Method: 400 of 18,000 requests have no response, which p99 rests on and p90 does not;
+    // first those of the slower subject, then of the faster one.
     let slower = judged(open(&["old"]));
     let p99 = by(&slower, Metric::ResponseP99).unwrap();
     assert_eq!(
@@ -229,16 +229,17 @@ fn a_quantile_that_rests_on_no_response_bounds_one_way_only() {
     }
 }
 
-/// Gives `old` this p99 in µs and `new` one of 570 in every block. Of its 18,000 requests so
-/// many have an unknown time, of at least 10 µs: the p99 may be one µs longer for each of them.
+/// Gives `old` this p99 in µs and `new` a p99 of 570 µs in every block. In the first `blocks`
+/// blocks, `unknown` of the 18,000 requests of `new` have an unknown time of at least 10 µs;
+/// each of them may lengthen the p99 by 1 µs.
 fn unknown(old_us: u64, unknown: u64, blocks: usize) -> Measured {
     let mut record = open(&[]);
-    for (number, block) in record.blocks.iter_mut().enumerate() {
+    for (index, block) in record.blocks.iter_mut().enumerate() {
         let histograms = &mut block.loads[0].histograms;
         let mut old = Histograms::default();
-        fill(&mut old.response, 18_000, old_us + number as u64);
+        fill(&mut old.response, 18_000, old_us + index as u64);
         histograms.insert("old".to_owned(), old);
-        let unknown = if number < blocks { unknown } else { 0 };
+        let unknown = if index < blocks { unknown } else { 0 };
         let mut new = Histograms::default();
         fill(&mut new.response, 17_600, 400);
         (0..400 - unknown).for_each(|place| fill(&mut new.response, 1, 351 + unknown + place));
@@ -251,8 +252,8 @@ fn unknown(old_us: u64, unknown: u64, blocks: usize) -> Measured {
 
 #[test]
 fn a_few_unknown_times_leave_a_quantile_as_it_is() {
-    // Method: 6 of 18,000 requests in one block of six, of the faster subject and of the
-    // slower one: the p99 of that block is known to within 1 %, the ratio to within 0.2 %.
+    // Method: 6 of 18,000 requests in one of six blocks, of the faster subject and of the
+    // slower one. The p99 of that block is known to within 1 %, the ratio to within 0.2 %.
     for (old_us, verdict) in [(1_000, Verdict::Faster), (300, Verdict::Slower)] {
         let record = judged(unknown(old_us, 6, 1));
         let p99 = by(&record, Metric::ResponseP99).unwrap();
@@ -262,7 +263,7 @@ fn a_few_unknown_times_leave_a_quantile_as_it_is() {
         let exact = by(&known, Metric::ResponseP99).unwrap();
         let off = (p99.ratio.unwrap() / exact.ratio.unwrap()).ln();
         assert!(off.abs() < 0.005, "{p99:?}");
-        // The interval holds what it may be.
+        // The interval holds the possible ratios.
         assert!(
             p99.low <= exact.low && exact.high <= p99.high,
             "{p99:?} {exact:?}"
@@ -271,9 +272,10 @@ fn a_few_unknown_times_leave_a_quantile_as_it_is() {
 }
 
 #[test]
-fn a_verdict_holds_at_both_ends_of_what_a_quantile_may_be() {
-    // Method: the p99 of `new` lies between 570 and 670 µs in each block. Against 1,000 and 300
-    // it is faster and slower, by at least the nearer end; against 620 nothing is settled.
+fn a_verdict_holds_at_both_bounds_of_an_uncertain_quantile() {
+    // Method: the p99 of `new` lies between 570 and 670 µs in each block. Against 1,000 and
+    // 300 µs it is faster and slower, by at least the ratio at the nearer bound; against 620 µs
+    // nothing is settled.
     let of = |old_us| {
         let record = judged(unknown(old_us, 100, 6));
         let p99 = by(&record, Metric::ResponseP99).unwrap().clone();
@@ -304,7 +306,8 @@ fn a_verdict_holds_at_both_ends_of_what_a_quantile_may_be() {
 
 #[test]
 fn a_closed_loop_has_no_comparison_of_response_times() {
-    // Method: the same times in a closed loop, where they follow from throughput.
+    // Method: the response times of the open loop in a closed loop, where they follow from
+    // throughput.
     let mut record = open(&[]);
     record.loads[0].settings.arrivals = ArrivalSettings::default();
     let record = judged(record);
@@ -315,9 +318,9 @@ fn a_closed_loop_has_no_comparison_of_response_times() {
 }
 
 #[test]
-fn what_a_response_costs_is_compared_beside_throughput() {
-    // Method: `new` gives 1.1 times as many responses with the same processor time and
-    // in 1.1 times the bytes for each.
+fn the_cost_of_a_response_is_compared_beside_throughput() {
+    // Method: `new` gives 1.1 times as many responses with as much processor time, and each
+    // has 1.1 times the bytes.
     let mut record = pair();
     each_slice(&mut record, "old", |slice| slice.bytes = 100 * slice.ok);
     each_slice(&mut record, "new", |slice| slice.bytes = 110 * slice.ok);
@@ -327,7 +330,7 @@ fn what_a_response_costs_is_compared_beside_throughput() {
     assert!((cpu.ratio.unwrap() - 1.0 / 1.1).abs() < 1e-3);
     let bytes = by(&record, Metric::WireBytes).unwrap();
     assert_eq!(bytes.verdict, Verdict::More);
-    // What is counted needs no more blocks than have a spread.
+    // Exact counts need no more blocks than a spread does.
     assert!(!bytes.too_few_blocks);
     assert_close(bytes.ratio.unwrap(), 1.1);
     let memory = by(&record, Metric::Memory).unwrap();
@@ -340,8 +343,8 @@ fn what_a_response_costs_is_compared_beside_throughput() {
 }
 
 #[test]
-fn memory_is_compared_by_what_processes_do_not_share() {
-    // Method: `new` has 1.2 times the pages that no other process has.
+fn memory_is_compared_by_pages_that_processes_do_not_share() {
+    // Method: `new` has 1.2 times the unshared pages of `old`.
     let mut record = pair();
     for (name, bytes) in [("old", 100_000_000), ("new", 120_000_000)] {
         sides(&mut record, name).for_each(|side| side.pss_bytes = Some(bytes));
@@ -352,7 +355,7 @@ fn memory_is_compared_by_what_processes_do_not_share() {
 }
 
 #[test]
-fn what_is_not_known_in_every_block_is_not_compared() {
+fn a_metric_unknown_in_some_block_is_not_compared() {
     // Method: one block without a reading of processor time, and one in which a
     // subject was not started.
     let mut record = pair();
@@ -366,8 +369,8 @@ fn what_is_not_known_in_every_block_is_not_compared() {
     assert!(by(&record, Metric::Memory).is_some());
 }
 
-/// Two loads in so many blocks, in the warm-up of which `old` has half of its speed and
-/// `new` a quarter.
+/// Two loads in this many blocks; in their warm-up, `old` has half of its speed and `new` a
+/// quarter.
 fn cold(blocks: usize) -> Measured {
     let mut record = two_loads();
     for (subject, part) in [("old", 2), ("new", 4)] {
@@ -385,9 +388,9 @@ fn cold(blocks: usize) -> Measured {
 }
 
 #[test]
-fn a_cold_start_is_read_where_a_load_was_the_first_of_its_block() {
-    // Method: `small` is first in every block, of six and of nine; then each is in too few
-    // of them for a verdict.
+fn a_cold_start_is_compared_if_its_load_was_first_in_enough_blocks() {
+    // Method: `small` is first in every block, of six and of nine. Then each load is first in
+    // too few blocks for a verdict.
     for blocks in [6, 9] {
         let record = judged(cold(blocks));
         let cold = by(&record, Metric::ColdStart).unwrap();
@@ -403,9 +406,9 @@ fn a_cold_start_is_read_where_a_load_was_the_first_of_its_block() {
 }
 
 #[test]
-fn sessions_that_were_not_resumed_are_noted_where_all_were_to_be() {
-    // Method: one handshake for each of 100 responses, of which 97, 98 and all were resumed;
-    // 97 of a load that requested full ones; and a slice in which none was waited for.
+fn sessions_that_were_not_resumed_are_noted_if_all_should_be() {
+    // Method: one handshake per response of 100, of which 97, 98 and all were resumed; 97 under
+    // a load that requests full handshakes; and a slice without a count.
     let resumed = |count: Option<u64>, resumption: bool| {
         let mut record = pair();
         record.loads[0].settings.tls = Some(TlsSettings {

@@ -1,4 +1,4 @@
-//! What is compared, and what is claimed of it.
+//! Comparisons and their claims.
 
 mod cpu_fallback;
 mod metrics;

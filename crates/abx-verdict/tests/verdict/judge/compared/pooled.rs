@@ -4,7 +4,7 @@ use abx_verdict::{PoolError, Pooled, StudyRecord, pooled};
 
 use abx_fixtures::{OK, assert_close, pair, study};
 
-/// A record of `new` with this many responses in a slice, beside `old`.
+/// A record of `new` with this many responses per slice beside `old`.
 fn day(name: &str, ok: u64) -> (String, StudyRecord) {
     let around = [ok, ok + 10, ok - 10, ok + 5, ok - 5, ok + 20, ok - 20];
     let mut record = study(&[("old", &[OK; 7]), ("new", &around)]);
@@ -17,10 +17,10 @@ fn of(records: &[(String, StudyRecord)]) -> Pooled {
 }
 
 #[test]
-fn days_that_differ_have_a_mean_and_a_next_one() {
-    // Method: 1.0, 1.1 and 1.21 times as many, each with a spread of a thousandth: a mean
-    // of 1.1, as far apart as ln 1.1 to each side; by hand 4.3027 · ln 1.1 / √3 and
-    // 12.7062 · ln 1.1 · √(4/3) for the interval and the next.
+fn differing_days_have_a_mean_and_a_prediction() {
+    // Method: ratios of 1.0, 1.1 and 1.21, each with a spread of a thousandth. The mean is 1.1
+    // and the days lie ln 1.1 apart. The half-widths of the interval and of the prediction are,
+    // by hand, 4.3027 · ln 1.1 / √3 and 12.7062 · ln 1.1 · √(4/3).
     let days = [day("mon", 9_000), day("tue", 9_900), day("wed", 10_890)];
     let pooled = of(&days);
     let [pooled_comparison] = &pooled.comparisons[..] else {
@@ -31,22 +31,22 @@ fn days_that_differ_have_a_mean_and_a_next_one() {
     assert!((mean.ratio - 1.1).abs() < 1e-4, "{mean:?}");
     assert!(((mean.high / mean.ratio).ln() - 4.302_65 * step / 3.0_f64.sqrt()).abs() < 1e-3);
     let next = pooled_comparison.prediction.unwrap();
-    let half = 12.706_2 * step * (4.0_f64 / 3.0).sqrt();
+    let half_width = 12.706_2 * step * (4.0_f64 / 3.0).sqrt();
     assert!(
-        ((next.high / next.ratio).ln() - half).abs() < 0.01,
+        ((next.high / next.ratio).ln() - half_width).abs() < 0.01,
         "{next:?}"
     );
     assert!(
         (pooled_comparison.between.unwrap() - 0.1).abs() < 0.001,
         "{pooled_comparison:?}"
     );
-    let each: Vec<f64> = pooled_comparison
+    let ratios: Vec<f64> = pooled_comparison
         .each
         .iter()
         .map(|bounds| bounds.unwrap().ratio)
         .collect();
-    for (result, expected) in each.iter().zip([1.0, 1.1, 1.21]) {
-        assert!((result - expected).abs() < 1e-4, "{each:?}");
+    for (ratio, expected) in ratios.iter().zip([1.0, 1.1, 1.21]) {
+        assert!((ratio - expected).abs() < 1e-4, "{ratios:?}");
     }
     assert_eq!(of(&days[..2]).comparisons[0].prediction, None);
 }
@@ -79,8 +79,7 @@ fn a_day_without_a_claim_is_left_out_and_shown() {
 
 #[test]
 fn records_of_different_studies_are_refused_by_name() {
-    // Method: another subject, another baseline, another load, other connections, and one
-    // record twice.
+    // Method: another subject, baseline, load or number of connections, and one record twice.
     let refused = |change: &dyn Fn(&mut StudyRecord)| {
         let mut other = day("tue", 9_900);
         change(&mut other.1);

@@ -1,4 +1,4 @@
-//! What must hold for any counters, not only for likely ones.
+//! Properties of comparisons that hold for any counters.
 
 use abx_evidence::record::{Contrast, Disturbance, Measured, Round, SliceRecord, SubjectReadings};
 use abx_evidence::{ArrivalKind, Finding, FindingId, Level, Limits, Outcome, SliceTally};
@@ -7,12 +7,12 @@ use proptest::prelude::*;
 
 use abx_fixtures::{Compared, ROUNDS, compared, judged, response, study};
 
-/// Any counter: nothing, little, up to what a day would give, or what only a damaged record has.
+/// Any counter: zero, small, up to a day's worth, or as large as only in a damaged record.
 fn counter() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), 1_u64..100, 0_u64..1 << 40, any::<u64>()]
 }
 
-/// Any reading, more often there than not.
+/// Any reading, present more often than not.
 fn reading() -> impl Strategy<Value = Option<u64>> {
     prop::option::weighted(0.95, counter())
 }
@@ -59,9 +59,9 @@ fn side() -> impl Strategy<Value = SubjectReadings> {
     })
 }
 
-/// A study of two subjects in 0 to 7 blocks with any counters. In half of them
-/// every request gets a response and every connection is used, else hardly one would
-/// be without a void finding.
+/// A study of two subjects in 0 to 7 blocks with any counters. In half of the studies every
+/// request gets a response and every connection is used; otherwise hardly any would be
+/// without a void finding.
 fn any_study() -> impl Strategy<Value = Measured> {
     let round = (slice(), slice(), any::<bool>());
     let block = (prop::collection::vec(round, ROUNDS), side(), side());
@@ -108,7 +108,7 @@ fn named((old, new, is_disturbed): (SliceRecord, SliceRecord, bool), is_clean: b
     }
 }
 
-/// What every comparison keeps, whatever it was made of.
+/// Asserts the invariants of any comparison.
 fn assert_consistent(compared: &Compared) {
     let has = |level| {
         compared
@@ -144,8 +144,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn a_pair_that_is_declared_the_other_way_round_says_the_opposite(record in any_study()) {
-        // Method: the usual pair, and its contrast with subject and baseline exchanged.
+    fn a_contrast_the_other_way_round_has_the_opposite_result(record in any_study()) {
+        // Method: the usual pair, and a contrast with subject and baseline exchanged.
         let mut turned = record.clone();
         turned.settings.contrasts = vec![Contrast {
             subject: "old".to_owned(),
@@ -170,8 +170,8 @@ proptest! {
 
     #[test]
     fn any_counters_give_a_consistent_comparison(record in any_study()) {
-        // Method: ratio and verdict beside the findings; every finding has figures
-        // and a remedy.
+        // Method: check ratio and verdict against the findings; every finding has
+        // figures and a remedy.
         let blocks = record.blocks.len();
         let record = judged(record);
         let message = record.validity.findings.iter().filter(|finding| finding.id == FindingId::BothKeptUp);
@@ -181,7 +181,7 @@ proptest! {
             prop_assert_eq!(comparison.blocks, blocks);
         }
         for finding in &record.validity.findings {
-            // Only what could not be read has no figure.
+            // Only unread values have no figure.
             let has_figure = finding.message.contains(|character: char| character.is_ascii_digit());
             prop_assert_eq!(has_figure, finding.id != FindingId::NotChecked, "{:?}", finding);
             prop_assert!(!finding.remedy.is_empty());
@@ -190,14 +190,14 @@ proptest! {
 
     #[test]
     fn any_counters_read_back_from_json(record in any_study()) {
-        // Method: JSON holds no infinity and no "not a number", and would give
-        // them back as nothing. Judged again, the record is the same.
+        // Method: JSON cannot hold infinity or NaN and would turn them into null.
+        // Judged again, the record is the same.
         let record = StudyRecord::judged(record);
         let text = serde_json::to_string(&record).unwrap();
         let back: StudyRecord = serde_json::from_str(&text).unwrap();
         prop_assert_eq!(&back, &record);
         prop_assert_eq!(serde_json::to_string(&back).unwrap(), text);
-        // What is read is judged again, so nothing of the conclusions would be missed.
+            // Reading judges the record again, so missing conclusions would not show.
         let message = format!("{:?}", record.conclusions);
         let mut words = message.split(|letter: char| !letter.is_alphanumeric());
         prop_assert!(words.all(|word| word != "inf" && word != "NaN"), "{}", message);
@@ -208,7 +208,7 @@ proptest! {
         // Method: the same record with the other subject as the baseline.
         prop_assume!(judged(record.clone()).primary().count() > 0);
         let there = compared(record.clone());
-        // At exactly 1 neither is the faster one.
+        // At exactly 1 neither subject is faster.
         prop_assume!(there.ratio != Some(1.0));
         let mut swapped = record;
         swapped.settings.baseline = "new".to_owned();

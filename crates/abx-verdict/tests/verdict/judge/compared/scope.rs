@@ -1,4 +1,4 @@
-//! What a study or run did not vary, and how often any of its families is wrong.
+//! The scope of a record: what it did not vary, and the error over all of its families.
 
 use abx_evidence::Measured;
 use abx_evidence::record::{AgentPace, AgentRecord, FleetRecord, MachineRole, OnLoss};
@@ -12,8 +12,8 @@ fn scope(record: &Measured) -> Scope {
 
 #[test]
 fn a_study_of_servers_that_abx_started_is_on_loopback_with_processors_of_its_own() {
-    // Method: the usual pair on CPUs 0 and 1, whose cores the record holds, in three ways,
-    // or does not hold; then both sides on one CPU.
+    // Method: the usual pair on CPUs 0 and 1, whose cores the record describes in three ways
+    // or not at all; then both sides on one CPU.
     let mut record = pair();
     let loopback = scope(&record);
     assert_eq!(loopback.routes, [Route::Loopback]);
@@ -42,9 +42,9 @@ fn a_study_of_servers_that_abx_started_is_on_loopback_with_processors_of_its_own
 }
 
 #[test]
-fn a_route_is_what_the_record_says_of_it() {
+fn a_route_is_as_the_record_states() {
     // Method: the server of a run at addresses of every kind, with the record's statement of
-    // where it was, in old records nothing.
+    // its location, which old records do not have.
     let here = [MachineRole::Subjects, MachineRole::Generator];
     let elsewhere = [MachineRole::Generator];
     for (url, connected_to, roles, expected) in [
@@ -82,7 +82,7 @@ fn a_route_is_what_the_record_says_of_it() {
         assert_eq!((scope.started, scope.left_running), (0, 1));
         assert_eq!(scope.subject_cpus, None);
     }
-    // Of two servers at addresses it is not recorded which of them is here.
+    // The record does not say which of two servers at addresses is on this machine.
     let mut record = pair();
     for (subject, there) in record
         .subjects
@@ -98,7 +98,7 @@ fn a_route_is_what_the_record_says_of_it() {
 }
 
 #[test]
-fn files_are_warm_or_cold_as_the_loads_say() {
+fn files_are_warm_or_cold_as_the_loads_state() {
     // Method: two loads, of which none, one and both drop files from memory.
     let mut record = two_loads();
     let files = |record: &Measured| {
@@ -114,8 +114,8 @@ fn files_are_warm_or_cold_as_the_loads_say() {
 
 #[test]
 fn each_load_with_a_claim_is_a_family() {
-    // Method: one load, two, and two of which nothing can be claimed under one; by hand
-    // 1 − 0.95² and 2 · 5 %.
+    // Method: one load, two, and two of which one has no claim; by hand 1 − 0.95² and
+    // 2 · 5 %.
     let families = |record: &Measured| judge(record).families;
     assert_eq!(families(&pair()).count, 1);
     let two = families(&two_loads());
@@ -134,7 +134,7 @@ fn each_load_with_a_claim_is_a_family() {
     assert_eq!(families(&record).count, 1);
 }
 
-/// An agent that was there all the time.
+/// An agent that was present throughout.
 pub(crate) fn agent(slot: u32, is_here: bool) -> AgentRecord {
     AgentRecord {
         slot,
@@ -155,7 +155,7 @@ pub(crate) fn agent(slot: u32, is_here: bool) -> AgentRecord {
     }
 }
 
-/// What agents were on this machine, by slot.
+/// Which agents were on this machine, by slot.
 pub(crate) fn fleet(are_here: &[bool]) -> FleetRecord {
     FleetRecord {
         bus: "nats".to_owned(),
@@ -171,7 +171,7 @@ pub(crate) fn fleet(are_here: &[bool]) -> FleetRecord {
 }
 
 #[test]
-fn load_from_agents_comes_over_the_network_unless_all_are_here() {
+fn load_from_agents_comes_over_the_network_unless_all_are_on_this_machine() {
     // Method: the server of a run on the record's machine and elsewhere, loaded by agents on
     // that machine and on others.
     for (url, roles, are_here, expected) in [

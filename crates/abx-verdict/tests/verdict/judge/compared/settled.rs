@@ -1,4 +1,4 @@
-//! Loads that have blocks enough before the others, and subjects under one of them.
+//! Loads that end before the others, and subjects that leave one of the loads.
 
 use abx_evidence::record::{Contrast, Measured, Settled, SettledReason};
 use abx_evidence::{Finding, Held, Level, Outcome};
@@ -45,8 +45,8 @@ fn decisions(record: &Measured) -> Vec<(Vec<String>, Decision)> {
 
 #[test]
 fn each_load_is_settled_by_its_own_blocks() {
-    // Method: of two loads one is precise. Once it is left out, the other one may have twice as
-    // many blocks: what is known of the first stays, and the study continues.
+    // Method: one of two loads is precise. Once it is left out, the other may have twice as
+    // many blocks: the conclusions about the first stay, and the study continues.
     let mut record = one_of_two();
     let small = vec!["small".to_owned()];
     let large = vec!["large".to_owned()];
@@ -77,14 +77,14 @@ fn each_load_is_settled_by_its_own_blocks() {
     };
     assert_eq!(of("small", &before), of("small", &after));
     assert_eq!(of("large", &after).0, 14);
-    // Only the open load is waited for.
+    // The study waits only for the open load.
     settle(&mut record, 1, 14);
     assert_eq!(blocks_until_precise(&record), None);
     assert_eq!(may_stop(&record), Decision::Stop(Reason::Precise));
 }
 
-/// Subjects over seven blocks: `same` is as fast as `old`, `far` twice as fast with much noise,
-/// `near` differs by less than its noise.
+/// Subjects over seven blocks: `same` is as fast as `old`, `far` is twice as fast with much
+/// noise, and `near` differs by less than its noise.
 fn four() -> Measured {
     const OK: u64 = 10_000;
     let mut record = longer(study(&[
@@ -93,7 +93,7 @@ fn four() -> Measured {
         ("far", &[19_000, 21_000, 19_500, 20_500, 20_000, 19_800]),
         ("near", &[9_000, 11_000, 9_500, 10_500, 10_100, 9_900]),
     ]));
-    // Comparisons of a set number of blocks are evidence of each other's spread.
+    // Comparisons over a fixed number of blocks inform each other's spread.
     record.settings.blocks = None;
     record
 }
@@ -108,7 +108,7 @@ fn settled_subjects(record: &Measured) -> Vec<(String, Reason)> {
 
 #[test]
 fn a_subject_is_settled_when_each_of_its_pairs_is() {
-    // Method: three subjects and a baseline; then a contrast of a settled one with an open one.
+    // Method: three subjects and a baseline; then a contrast of a settled and an open subject.
     let mut record = four();
     let settled = [
         ("far".to_owned(), Reason::Certain),
@@ -127,8 +127,8 @@ fn a_subject_is_settled_when_each_of_its_pairs_is() {
 }
 
 #[test]
-fn a_subject_that_has_left_keeps_what_its_blocks_say() {
-    // Method: seven blocks of all, then seven without the slices of one that was settled.
+fn a_subject_that_has_left_keeps_the_result_of_its_blocks() {
+    // Method: seven blocks of all subjects, then seven without slices of a settled one.
     let mut record = four();
     let before = judged(record.clone());
     let more: Vec<_> = record.blocks.clone();
@@ -140,8 +140,9 @@ fn a_subject_that_has_left_keeps_what_its_blocks_say() {
     let after = judged(record.clone());
     let of = |subject: &str, conclusions: &Conclusions| {
         let mut primary = conclusions.primary();
-        let found = primary.find(|comparison| comparison.subject == subject);
-        let comparison = found.unwrap();
+        let comparison = primary
+            .find(|comparison| comparison.subject == subject)
+            .unwrap();
         (comparison.blocks, comparison.verdict, comparison.low)
     };
     assert_eq!(of("same", &before), of("same", &after));
@@ -160,8 +161,8 @@ fn a_subject_that_has_left_keeps_what_its_blocks_say() {
     assert!(after.validity.findings.iter().all(no_void));
 }
 
-/// Two loads that hold connections, over seven blocks without slices: memory is the same in every
-/// block under `small`, and scatters under `large`.
+/// Two loads that hold connections, over seven blocks without slices: memory is constant over
+/// the blocks under `small`, and scatters under `large`.
 fn holding() -> Measured {
     let mut record = one_of_two();
     for load in &mut record.loads {
@@ -188,7 +189,7 @@ fn holding() -> Measured {
 
 #[test]
 fn loads_that_hold_connections_are_settled_together() {
-    // Method: both loads, then the precise one alone.
+    // Method: both loads, then only the precise one.
     let mut record = holding();
     let both = vec!["small".to_owned(), "large".to_owned()];
     assert_eq!(decisions(&record), [(both.clone(), Decision::Continue)]);
@@ -199,7 +200,7 @@ fn loads_that_hold_connections_are_settled_together() {
 
 #[test]
 fn a_settled_load_of_idle_connections_keeps_its_verdicts() {
-    // Method: seven blocks of both loads, then seven of the second one alone.
+    // Method: seven blocks of both loads, then seven of only the second.
     let mut record = holding();
     let before = judged(record.clone());
     let more: Vec<_> = record.blocks.clone();

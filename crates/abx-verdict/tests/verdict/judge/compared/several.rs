@@ -1,16 +1,16 @@
-//! More than two subjects: what is claimed together, and in which order they are.
+//! More than two subjects: joint claims and rankings.
 
 use abx_evidence::record::{Contrast, Settings};
 use abx_evidence::{Finding, FindingId, Measured};
 use abx_stats::stop::Decision;
-use abx_verdict::{Comparison, Metric, Place, Ranking, Verdict, may_stop};
+use abx_verdict::{Comparison, Metric, Ranking, Verdict, may_stop};
 
 use abx_fixtures::{
     OK, all_slices, judged, longer, pair, primary, response, sides, study, two_loads,
 };
 
-/// Four subjects: `a` and `b` alike, `c` clearly faster, `d` slower and so noisy
-/// that nothing about it is certain.
+/// Four subjects: `a` and `b` alike, `c` clearly faster, `d` slower but too noisy for any
+/// certainty.
 fn four() -> Measured {
     study(&[
         ("a", &[9_000, 9_010, 8_990, 9_000, 9_005, 8_995]),
@@ -27,18 +27,17 @@ fn ranking(record: Measured) -> Ranking {
 }
 
 fn texts(ranking: &Ranking) -> Vec<(&str, String, bool)> {
-    let text = |place: &'_ Place| (place.text(), place.tied_for_first);
-    let each = ranking.places.iter().map(|place| {
-        let (text, tied) = text(place);
-        (place.subject.as_str(), text, tied)
-    });
-    each.collect()
+    ranking
+        .places
+        .iter()
+        .map(|place| (place.subject.as_str(), place.text(), place.tied_for_first))
+        .collect()
 }
 
 #[test]
-fn places_are_what_certain_pairs_leave() {
-    // Method: `c` is certainly above `a` and `b`, which are equal; `d` may be
-    // anything from the first to the last.
+fn places_follow_from_certain_pairs() {
+    // Method: `c` is certainly above `a` and `b`, which are equal; `d` may have any place
+    // from first to last.
     let ranking = ranking(four());
     assert_eq!(ranking.metric, Metric::Throughput);
     let expected = [
@@ -49,7 +48,7 @@ fn places_are_what_certain_pairs_leave() {
     ];
     assert_eq!(texts(&ranking), expected);
     assert_eq!(ranking.pairs.len(), 6);
-    // Three are requested, and three stand behind those.
+    // Three pairs are requested, and three are behind the gate.
     assert!(
         ranking
             .pairs
@@ -68,9 +67,9 @@ fn contrast(subject: &str, baseline: &str, loads: &[&str]) -> Contrast {
 }
 
 #[test]
-fn declared_pairs_are_compared_and_no_others_but_behind_them() {
-    // Method: two contrasts whose baselines differ, of four subjects whose study has
-    // another baseline: what is compared, by whatever metric, and the ranking's pairs.
+fn declared_pairs_are_compared_and_all_others_are_behind_them() {
+    // Method: two contrasts with different baselines, of four subjects whose study has another
+    // baseline: the comparisons, by every metric, and the pairs of the ranking.
     let mut record = four();
     record.settings.contrasts = vec![contrast("c", "b", &[]), contrast("a", "d", &[])];
     let record = judged(record);
@@ -101,9 +100,10 @@ fn declared_pairs_are_compared_and_no_others_but_behind_them() {
 }
 
 #[test]
-fn a_declared_pair_pays_for_the_declared_ones_only() {
-    // Method: the subject that stands alone and falls among seven, see below: among the
-    // same seven it stands again where it alone was requested, and so does its equality.
+fn a_declared_pair_shares_its_error_with_declared_pairs_only() {
+    // Method: the subject below whose difference is significant alone but not among seven.
+    // Among the same seven it is significant again if only its pair is requested, and so is
+    // its equivalence.
     let faster = [9_500, 10_240, 8_920, 9_830, 9_940, 9_270];
     let same = [9_300, 8_800, 9_200, 8_700, 9_100, 8_900];
     let level = [9_210, 9_010, 9_210, 9_010, 9_210, 9_000];
@@ -132,8 +132,8 @@ fn a_declared_pair_pays_for_the_declared_ones_only() {
 }
 
 #[test]
-fn a_pair_is_compared_under_the_loads_that_it_was_asked_for() {
-    // Method: two loads, of which the contrast names one, and names both.
+fn a_pair_is_compared_under_its_requested_loads() {
+    // Method: two loads, of which the contrast names one, and then both.
     let under = |loads: &[&str]| -> Vec<String> {
         let mut record = two_loads();
         record.settings.contrasts = vec![contrast("old", "new", loads)];
@@ -149,7 +149,7 @@ fn a_pair_is_compared_under_the_loads_that_it_was_asked_for() {
 
 #[test]
 fn a_study_ends_when_its_declared_pairs_are_settled() {
-    // Method: a subject about which nothing is certain, with and without a question about it.
+    // Method: a subject without any certainty, within a declared pair and outside of one.
     let mut record = longer(four());
     assert_eq!(may_stop(&record), Decision::Continue);
     record.settings.contrasts = vec![contrast("c", "b", &[])];
@@ -159,8 +159,8 @@ fn a_study_ends_when_its_declared_pairs_are_settled() {
 }
 
 #[test]
-fn a_record_keeps_its_contrasts_and_an_older_one_has_none() {
-    // Method: to JSON and back, and JSON without the key.
+fn a_record_keeps_its_contrasts_and_an_older_record_has_none() {
+    // Method: a round trip through JSON, and JSON without the key.
     let mut record = four();
     record.settings.contrasts = vec![contrast("c", "b", &["small"]), contrast("a", "d", &[])];
     let mut json = serde_json::to_value(&record.settings).unwrap();
@@ -181,10 +181,9 @@ fn two_subjects_have_no_ranking() {
 }
 
 #[test]
-fn what_limits_a_pair_alone_stands_in_it_and_all_else_is_a_number() {
-    // Method: the generator is the limit for `b` and `c`, neither the baseline,
-    // and other programs run: the first is a claim about that pair, the second
-    // one about all.
+fn findings_about_one_pair_stand_in_the_pair_and_all_others_are_referenced() {
+    // Method: the generator is the limit for `b` and `c`, neither of which is the baseline,
+    // and other programs run. The former limits that pair, the latter all pairs.
     let mut record = four();
     for slice in all_slices(&mut record) {
         let is_limited = ["b", "c"].contains(&slice.subject.as_str());
@@ -207,19 +206,19 @@ fn what_limits_a_pair_alone_stands_in_it_and_all_else_is_a_number() {
         let are_known = |finding: &Finding| record.validity.findings.contains(finding);
         assert!(!comparison.own_findings.iter().any(are_known));
     }
-    let alone = pairs
+    let limited = pairs
         .iter()
-        .find(|comparison| !comparison.own_findings.is_empty());
-    let alone = alone.expect("both are the generator's");
-    assert_eq!([&*alone.subject, &*alone.baseline], ["c", "b"]);
-    assert_eq!(alone.own_findings[0].id, FindingId::GeneratorBound);
-    assert_eq!(alone.verdict, Verdict::Invalid);
+        .find(|comparison| !comparison.own_findings.is_empty())
+        .expect("the generator limits both");
+    assert_eq!([&*limited.subject, &*limited.baseline], ["c", "b"]);
+    assert_eq!(limited.own_findings[0].id, FindingId::GeneratorBound);
+    assert_eq!(limited.verdict, Verdict::Invalid);
 }
 
 #[test]
-fn who_is_void_has_no_place() {
-    // Method: `c` responds wrongly in one of a hundred: nothing is concluded of it, and the others
-    // are ranked as if it were not there.
+fn a_void_subject_has_no_place() {
+    // Method: `c` responds wrongly to one request of a hundred. It has no conclusions, and the
+    // others are ranked without it.
     let mut record = four();
     for slice in all_slices(&mut record).filter(|slice| slice.subject == "c") {
         let wrong = slice.ok / 100;
@@ -242,7 +241,7 @@ fn who_is_void_has_no_place() {
 }
 
 #[test]
-fn who_has_failed_is_in_no_pair_of_a_ranking() {
+fn a_failed_subject_is_in_no_pair_of_a_ranking() {
     // Method: `d` stopped responding.
     let mut record = four();
     for slice in all_slices(&mut record).filter(|slice| slice.subject == "d") {
@@ -255,10 +254,10 @@ fn who_has_failed_is_in_no_pair_of_a_ranking() {
 }
 
 #[test]
-fn a_difference_that_stands_alone_may_fall_among_many() {
-    // Method: a subject 3 % faster in blocks with a spread that is certain
-    // enough for one comparison, then the same beside seven equal ones.
-    // The study might have ended by what it measured, so that they are no evidence of each
+fn a_difference_that_is_significant_alone_may_not_be_among_many() {
+    // Method: a subject 3 % faster in blocks with a spread that one comparison can bear, then
+    // the same subject beside seven equal ones.
+    // The study might have ended by its measurements, so that comparisons do not inform each
     // other's spread.
     let free = |mut record: Measured| {
         record.settings.blocks = None;
@@ -279,9 +278,9 @@ fn a_difference_that_stands_alone_may_fall_among_many() {
 }
 
 #[test]
-fn equivalence_among_many_takes_more_in_tables_and_in_rankings() {
-    // Method: a subject whose blocks make it equivalent to the baseline when the two are
-    // alone. Among six that is not enough, beside the baseline and beside one as fast.
+fn equivalence_among_many_requires_more_in_tables_and_in_rankings() {
+    // Method: a subject that is equivalent to the baseline if the two are alone. Among six
+    // it is not, beside the baseline and beside another subject that is as fast.
     let log_ratios: [f64; 8] = [0.03, -0.01, 0.028, -0.012, 0.02, 0.0, 0.022, -0.006];
     let close = log_ratios.map(|ratio| (OK as f64 * ratio.exp()).round() as u64);
     let free = |subjects: &[(&str, &[u64])]| {
@@ -303,10 +302,10 @@ fn equivalence_among_many_takes_more_in_tables_and_in_rankings() {
 }
 
 #[test]
-fn equivalence_is_held_to_how_many_subjects_there_are_and_not_to_how_many_pairs() {
-    // Method: `c` beside `b`, equal blocks, within 0.97 of the margin at 98.5 %, which three
-    // subjects require (3.203 · 2.53 % ÷ √8), and beyond it at 99 % (3.499). Behind the
-    // gate, and requested together with both other pairs.
+fn equivalence_depends_on_the_number_of_subjects_and_not_of_pairs() {
+    // Method: `c` beside `b` over equal blocks, within 0.97 of the margin at 98.5 %, which
+    // three subjects require (3.203 · 2.53 % ÷ √8), and beyond the margin at 99 % (3.499). The
+    // pair is behind the gate, and requested together with both other pairs.
     let mut record = study(&[
         ("a", &[4_500; 8]),
         ("b", &[OK; 8]),
@@ -331,9 +330,9 @@ fn equivalence_is_held_to_how_many_subjects_there_are_and_not_to_how_many_pairs(
 }
 
 #[test]
-fn those_asked_for_first_leave_a_tenth_to_the_pairs_behind() {
-    // Method: two requested pairs: the smaller p-value is multiplied by two, and
-    // the larger divided by 0.9 + 0.1 ÷ 2, whose rest is handed on.
+fn requested_pairs_leave_a_tenth_of_their_error_to_the_pairs_behind() {
+    // Method: of two requested pairs, the smaller p-value is multiplied by two and the
+    // larger divided by 0.9 + 0.1 ÷ 2, whose rest is handed on.
     let blocks = [
         ("a", [9_000, 9_300, 8_800, 9_100, 8_600, 9_200, 9_000]),
         ("b", [9_550, 9_550, 9_250, 9_300, 8_850, 10_050, 9_600]),
@@ -358,9 +357,9 @@ fn those_asked_for_first_leave_a_tenth_to_the_pairs_behind() {
 }
 
 #[test]
-fn a_ranking_has_the_pairs_of_its_load_in_short() {
-    // Method: four subjects under two loads, of which `c` is faster under the first only;
-    // each pair in the file shows what the comparison shows.
+fn a_ranking_holds_the_pairs_of_its_load_in_short_form() {
+    // Method: four subjects under two loads, of which `c` is faster under the first only. Each
+    // pair in the file has the figures of its comparison.
     let mut record = four();
     let mut more = record.loads[0].clone();
     more.name = "large".to_owned();
@@ -398,17 +397,16 @@ fn a_ranking_has_the_pairs_of_its_load_in_short() {
         );
         let json = serde_json::to_value(ranking).unwrap();
         for (short, comparison) in json["pairs"].as_array().unwrap().iter().zip(&ranking.pairs) {
-            let number = |key: &str| short[key].as_f64();
-            let bounds = [number("ratio"), number("low"), number("high")];
+            let bounds = ["ratio", "low", "high"].map(|key| short[key].as_f64());
             assert_eq!(bounds, [comparison.ratio, comparison.low, comparison.high]);
         }
     }
 }
 
 #[test]
-fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
-    // Method: three that respond to all that an open loop offers; then one that leaves a fifth
-    // unsent; and one of four that fails, so that it is void and decides nothing.
+fn subjects_that_keep_up_are_ranked_by_their_times_only_if_all_do() {
+    // Method: three subjects that respond to all requests of an open loop; then one leaves a
+    // fifth unsent; and one of four fails, so that it is void and decides nothing.
     let pairs: [(&str, &[u64]); 4] = ["a", "b", "c", "d"].map(|name| (name, &[OK; 6][..]));
     let mut open = study(&pairs[..3]);
     open.loads[0].settings.arrivals.kind = abx_evidence::ArrivalKind::Constant;
@@ -420,7 +418,7 @@ fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
         slice.unsent = OK / 5;
     }
     assert_eq!(ranking(one_behind.clone()).metric, Metric::Throughput);
-    // Nor if the one that is behind was not requested.
+    // Nor if the subject that falls behind was not requested.
     one_behind.settings.contrasts = vec![contrast("b", "a", &[])];
     assert_eq!(ranking(one_behind).metric, Metric::Throughput);
     let arrivals = open.loads[0].settings.arrivals.clone();
@@ -441,9 +439,9 @@ fn subjects_that_keep_up_are_ranked_by_their_times_only_where_all_do() {
 }
 
 #[test]
-fn a_pair_has_one_verdict_wherever_it_stands() {
-    // Method: five subjects, of which one is faster than the baseline by so much that it
-    // stands among the four that were requested, and would not among all ten pairs.
+fn a_pair_has_the_same_verdict_everywhere() {
+    // Method: five subjects, one of them faster than the baseline by so much that it is
+    // significant among the four requested pairs, but would not be among all ten.
     let record = judged(study(&[
         ("old", &[9_000, 9_300, 8_800, 9_100, 8_600, 9_200]),
         ("a", &[9_300, 8_800, 9_200, 8_700, 9_100, 8_900]),
@@ -464,9 +462,9 @@ fn a_pair_has_one_verdict_wherever_it_stands() {
 }
 
 #[test]
-fn who_is_above_one_is_above_all_below_it() {
-    // Method: `up` is certainly above the baseline and `down` below it, while their own
-    // pair is so noisy that it is not certain by itself.
+fn a_subject_above_another_is_above_all_subjects_below_that_one() {
+    // Method: `up` is certainly above the baseline and `down` below it, while the pair of both
+    // is too noisy to be certain by itself.
     let ranking = ranking(study(&[
         ("old", &[OK; 7]),
         ("up", &[9_300, 9_900, 9_250, 9_950, 9_300, 9_900, 9_400]),

@@ -1,5 +1,5 @@
-//! Studies as wholes: several loads and subjects, how they ended, and that
-//! judging is a pure function.
+//! Complete studies: several loads and subjects, how they end, and that judging is a pure
+//! function.
 
 use abx_evidence::record::{Interleave, Measured, SkippedSubject, StudyEnd};
 use abx_evidence::{FindingId, Level, Outcome};
@@ -24,10 +24,10 @@ fn three() -> Measured {
     ])
 }
 
-/// A change to a study that leads to one finding of this name and level.
+/// The name and level of a finding, and a change to a study that leads to it.
 type Case = (FindingId, Level, fn(&mut Measured));
 
-/// Findings about subjects and the study, apart from what slices show.
+/// Findings about subjects and the study, except those from slices.
 const CASES: [Case; 17] = [
     (FindingId::NotRestarted, Level::Note, |record| {
         record.subjects[1].address = Some("http://127.0.0.1:80".to_owned());
@@ -56,7 +56,7 @@ const CASES: [Case; 17] = [
     }),
     (FindingId::SharedCpus, Level::Bound, |record| {
         record.settings.subject_cpus = vec![0, 1];
-        // Two processors, so that the subject is as busy as before.
+        // With two processors, the subject is as busy as before.
         for subject in ["old", "new"] {
             each_slice(record, subject, |slice| {
                 slice.server_cpu_ns = Some(196 * MS);
@@ -116,8 +116,8 @@ const CASES: [Case; 17] = [
 
 #[test]
 fn each_circumstance_has_its_finding() {
-    // Method: one change to a study in which nothing is wrong, one finding,
-    // beside the comparison and in the study's validity.
+    // Method: one change to a study without findings leads to one finding, in the comparison
+    // and in the validity of the study.
     for (id, level, change) in CASES {
         let mut record = pair();
         change(&mut record);
@@ -142,7 +142,7 @@ fn each_circumstance_has_its_finding() {
 }
 
 #[test]
-fn causes_are_told_in_the_words_that_were_recorded() {
+fn findings_quote_the_recorded_causes() {
     // Method: the reasons and figures of the same changes.
     let texts = [
         (
@@ -184,9 +184,8 @@ fn shared_processors_forbid_equivalent_but_not_faster() {
 }
 
 #[test]
-fn subjects_took_turns_as_asked_without_a_word() {
-    // Method: trials that were requested have no reason, and slices have none
-    // to be trials.
+fn requested_trials_have_no_finding() {
+    // Method: requested trials, which have no reason, and slices with a reason.
     let mut record = pair();
     pilot(&mut record).interleave = Interleave::Trials;
     assert_eq!(ids(&compared(record.clone()).findings), []);
@@ -229,7 +228,7 @@ fn every_subject_is_compared_with_the_baseline_under_every_load() {
 }
 
 #[test]
-fn a_finding_about_one_subject_touches_only_its_comparison() {
+fn a_finding_about_one_subject_affects_only_its_comparison() {
     // Method: `other` fails, gives other bytes, and is silent in block 2.
     let mut record = three();
     responded(&mut record, "other").sha256 = Some("01".to_owned());
@@ -252,7 +251,7 @@ fn a_finding_about_one_subject_touches_only_its_comparison() {
         ]
     );
     assert_eq!(compared.verdict, Verdict::Invalid);
-    // The study holds all three, the worst first.
+    // The validity of the study holds all three, the worst first.
     let levels = record.validity.findings.iter().map(|finding| finding.level);
     assert_eq!(
         levels.collect::<Vec<_>>(),
@@ -262,7 +261,7 @@ fn a_finding_about_one_subject_touches_only_its_comparison() {
 }
 
 #[test]
-fn a_finding_about_the_baseline_touches_every_comparison_and_is_listed_once() {
+fn a_finding_about_the_baseline_affects_every_comparison_and_is_listed_once() {
     // Method: the baseline gives no response in block 2.
     let mut record = three();
     for round in &mut record.blocks[2].loads[0].rounds {
@@ -280,9 +279,9 @@ fn a_finding_about_the_baseline_touches_every_comparison_and_is_listed_once() {
 }
 
 #[test]
-fn a_finding_under_one_load_leaves_the_other_alone() {
-    // Method: under `large` only, `new` is silent in a block, its generator is
-    // at its limit, or the machine is noisy.
+fn a_finding_under_one_load_does_not_affect_the_other() {
+    // Method: under `large` only, `new` is silent in a block, its generator is at its limit, or
+    // the machine is noisy.
     let changes: [fn(&mut Measured); 3] = [
         |record| {
             for round in &mut record.blocks[2].loads[1].rounds {
@@ -341,8 +340,8 @@ fn judging_again_changes_nothing() {
 }
 
 #[test]
-fn a_judged_record_reads_back_and_is_judged_the_same() {
-    // Method: through JSON, with times in the histograms.
+fn a_judged_record_survives_json_and_is_judged_the_same() {
+    // Method: a round trip through JSON, with times in the histograms.
     let mut record = pair();
     for block in &mut record.blocks {
         let times = block.loads[0]
@@ -364,9 +363,9 @@ fn a_judged_record_reads_back_and_is_judged_the_same() {
 }
 
 #[test]
-fn blocks_are_missing_to_precision_also_where_the_direction_is_known() {
-    // Method: six blocks that are precise, of seven that a verdict needs; and six of twice
-    // the throughput whose logarithms are alternately 0.05 above and 0.05 below their mean:
+fn missing_blocks_to_precision_are_stated_even_if_the_direction_is_known() {
+    // Method: six precise blocks of the seven that a verdict needs; and six blocks at twice the
+    // throughput whose logarithms are alternately 0.05 above and below their mean:
     // 6 · (3.0029 · 0.0548 ÷ √6 ÷ 0.01478)² − 6 blocks by hand, since h ÷ w is 4.55.
     let mut open = pair();
     open.settings.blocks = None;
@@ -382,8 +381,8 @@ fn blocks_are_missing_to_precision_also_where_the_direction_is_known() {
 
 #[test]
 fn a_study_stops_when_every_comparison_would() {
-    // Method: seven blocks. `new` is precise; `other` scatters by 5 %, at first
-    // around the same as `old`, then around twice as much, which is certain.
+    // Method: seven blocks. `new` is precise; `other` scatters by 5 %, at first around the
+    // throughput of `old`, then around twice as much, which is certain.
     let steady = [9_900, 9_910, 9_890, 9_900, 9_905, 9_895];
     let scattered = |by: u64| [9_450, 8_550, 9_450, 8_550, 9_450, 8_550].map(|ok| ok * by);
     let stop = |other: &[u64]| {
@@ -399,9 +398,9 @@ fn a_study_stops_when_every_comparison_would() {
 }
 
 #[test]
-fn a_study_goes_on_while_something_is_missing() {
-    // Method: six blocks; seven of which one did not end; one load of two
-    // without responses in a block; no subject beside the baseline.
+fn a_study_continues_while_results_are_missing() {
+    // Method: six blocks; seven of which one is incomplete; one of two loads without
+    // responses in a block; no subject beside the baseline.
     let few = pair();
     let mut cut = longer(pair());
     cut.blocks[6].complete = false;
@@ -420,8 +419,8 @@ fn a_study_goes_on_while_something_is_missing() {
 }
 
 #[test]
-fn a_study_that_measured_nothing_is_judged_without_a_claim() {
-    // Method: no block at all, as after the first failure of a start.
+fn a_study_without_a_block_is_judged_without_a_claim() {
+    // Method: no block at all, as after a failure at the first start.
     let record = judged(study(&[("old", &[]), ("new", &[])]));
     let compared = Compared::of(&record, &record.comparisons[0]);
     assert_eq!(compared.verdict, Verdict::Inconclusive);
@@ -446,7 +445,7 @@ fn a_study_that_measured_nothing_is_judged_without_a_claim() {
 
 #[test]
 fn the_side_of_an_unknown_subject_is_ignored() {
-    // Method: a side without a subject, as from a later version.
+    // Method: readings without a subject of that name, as a later version may have.
     let mut record = pair();
     let side = sides(&mut record, "new").next().unwrap().clone();
     record.blocks[0].loads[0]
@@ -455,7 +454,7 @@ fn the_side_of_an_unknown_subject_is_ignored() {
     assert_eq!(ids(&compared(record).findings), []);
 }
 
-/// Says in the pilot of a study that a subject of it failed, which then has no slices.
+/// Marks a subject as failed in the pilot of a study, so that it has no slices.
 fn fail_in_pilot(record: &mut Measured, subject: &str) {
     let subjects = &mut pilot(record).subjects;
     let mut pilot_subject = subjects.values().next().expect("somebody").clone();
@@ -474,8 +473,8 @@ fn fail_in_pilot(record: &mut Measured, subject: &str) {
 
 #[test]
 fn a_subject_that_failed_in_the_pilot_is_void_and_the_others_are_judged() {
-    // Method: one of three failed; the others settle the study, and there is no order
-    // of two.
+    // Method: one of three failed; the others settle the study, and two subjects have no
+    // ranking.
     let mut record = three();
     fail_in_pilot(&mut record, "other");
     assert_eq!(
@@ -506,8 +505,8 @@ fn a_subject_that_failed_in_the_pilot_is_void_and_the_others_are_judged() {
 
 #[test]
 fn a_study_is_hopeless_when_failures_leave_nothing_to_compare() {
-    // Method: a pair of which neither, or one in the pilot, or one in a block failed, or
-    // fails one request of ten; and three of which one failed, or the baseline.
+    // Method: a pair in which neither fails, one fails in the pilot or in a block, or one fails
+    // one request of ten; and three subjects of which one, or the baseline, failed.
     assert!(!is_hopeless(&judged(pair())));
     let mut record = pair();
     fail_in_pilot(&mut record, "new");
@@ -529,9 +528,9 @@ fn a_study_is_hopeless_when_failures_leave_nothing_to_compare() {
 
 #[test]
 fn only_failures_make_a_study_hopeless() {
-    // Method: what is void since the generator was the limit may be better in the next
-    // block; failures that only bound leave a claim; and where nothing is compared
-    // as both kept up, nothing has failed.
+    // Method: a comparison that is void because the generator was the limit may improve in the
+    // next block; failures that only bound leave a claim; and if nothing is compared because
+    // both kept up, nothing has failed.
     let mut limited = pair();
     for slice in all_slices(&mut limited) {
         slice.busiest_worker_ns = slice.wall_ns;
@@ -553,9 +552,9 @@ fn only_failures_make_a_study_hopeless() {
 }
 
 #[test]
-fn too_few_blocks_are_no_inconclusive_interval() {
-    // Method: differences that are clear in every block, over 1 to 7 blocks that were set or
-    // not; and blocks that show nothing, of which there are enough.
+fn too_few_blocks_are_not_an_inconclusive_interval() {
+    // Method: differences that are clear in every block, over 1 to 7 blocks, with their number
+    // fixed or not; and enough blocks that show nothing.
     for (is_ordered, fewest) in [(true, 6), (false, 7)] {
         for blocks in 1..=7_usize {
             let mut record = study(&[("old", &vec![9_000; blocks]), ("new", &vec![4_500; blocks])]);

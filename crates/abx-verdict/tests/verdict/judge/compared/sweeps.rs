@@ -1,5 +1,5 @@
-//! Loads that are read together: where subjects change places, how they scale,
-//! and the highest rate at which they keep to an objective.
+//! Loads that are read together: where subjects change places, how they scale, and the
+//! highest rate at which they meet an objective.
 
 use abx_evidence::record::{Contrast, Histograms};
 use abx_evidence::{
@@ -14,8 +14,8 @@ use abx_fixtures::{
 
 use crate::judge::loads::scenarios::{by_users, sessions};
 
-/// `old` and `new` at these numbers of connections, with these verified responses
-/// of a slice, a little different in each of six blocks.
+/// `old` and `new` at these numbers of connections, with these verified responses per slice
+/// and a small ripple over six blocks.
 fn over_connections(rows: &[(u32, [u64; 2])]) -> Measured {
     let mut record = study(&[("old", &[9_000; 6]), ("new", &[9_000; 6])]);
     let like = record.loads.remove(0);
@@ -53,9 +53,9 @@ fn over_connections(rows: &[(u32, [u64; 2])]) -> Measured {
 
 #[test]
 fn subjects_that_change_places_are_named_with_the_place() {
-    // Method: `new` is 10 % ahead at 10 and 50 connections, 10 % behind at 250
-    // and 1250: on a log scale they are even in the middle, at 112. The loads
-    // are listed in another order.
+    // Method: `new` is 10 % ahead at 10 and 50 connections and 10 % behind at 250 and 1250:
+    // on a log scale they are equal in the middle, at 112. The loads are listed in another
+    // order.
     let record = judged(over_connections(&[
         (250, [9_900, 9_000]),
         (10, [9_000, 9_900]),
@@ -81,7 +81,7 @@ fn subjects_that_change_places_are_named_with_the_place() {
 }
 
 #[test]
-fn places_change_between_the_pairs_that_were_asked_for() {
+fn places_change_between_requested_pairs() {
     // Method: the same sweep with the pair the other way round, and under one load only.
     let mut record = over_connections(&[(10, [9_000, 9_900]), (50, [9_900, 9_000])]);
     let crossovers = |record: &Measured| judged(record.clone()).sweeps[0].crossovers.clone();
@@ -106,8 +106,8 @@ fn places_change_between_the_pairs_that_were_asked_for() {
 }
 
 #[test]
-fn what_is_not_certain_on_both_sides_is_no_change_of_places() {
-    // Method: ahead at 10, even at 50; then the same with the second load void.
+fn a_lead_that_is_uncertain_on_one_side_is_no_change_of_places() {
+    // Method: ahead at 10, equal at 50; then the second load is void.
     let rows = [(10, [9_000, 9_900]), (50, [9_010, 9_000])];
     let record = judged(over_connections(&rows));
     assert_eq!(record.sweeps[0].crossovers, []);
@@ -129,7 +129,7 @@ fn what_is_not_certain_on_both_sides_is_no_change_of_places() {
 
 #[test]
 fn a_load_that_is_void_voids_no_other_of_its_sweep() {
-    // Method: ahead at 10, behind at 250, and a load between them that is void.
+    // Method: ahead at 10, behind at 250, and a void load between them.
     let mut record = over_connections(&[
         (10, [9_000, 9_900]),
         (50, [9_900, 9_000]),
@@ -154,7 +154,7 @@ fn a_load_that_is_void_voids_no_other_of_its_sweep() {
 }
 
 #[test]
-fn places_change_in_as_many_blocks_as_carry_a_verdict() {
+fn a_change_of_places_needs_as_many_blocks_as_a_verdict() {
     // Method: five blocks, six and eight.
     let six = over_connections(&[(10, [9_000, 9_900]), (50, [9_900, 9_000])]);
     let mut five = six.clone();
@@ -166,10 +166,10 @@ fn places_change_in_as_many_blocks_as_carry_a_verdict() {
 }
 
 #[test]
-fn the_law_of_a_sweep_is_found_again() {
-    // Method: λ = 10⁶ responses a slice, σ = 0.05 and κ = 0.0002, of which section 10 of
-    // docs/explain/statistics/curves.md gives X(N), over three to five loads, whose least number of
-    // positions is four; the peak lies at √((1 − σ) ÷ κ) = 68.9.
+fn the_law_of_a_sweep_is_recovered() {
+    // Method: λ = 10⁶ responses per slice, σ = 0.05 and κ = 0.0002, for which section 10 of
+    // docs/explain/statistics/curves.md gives X(N), over three to five loads, of which at least
+    // four are required. The peak lies at √((1 − σ) ÷ κ) = 68.9.
     let rows = [1, 4, 16, 64, 256].map(|connections: u32| {
         let n = f64::from(connections);
         let waits = 1.0 + 0.05 * (n - 1.0) + 0.0002 * n * (n - 1.0);
@@ -194,8 +194,8 @@ fn the_law_of_a_sweep_is_found_again() {
 
 #[test]
 fn a_knee_has_the_highest_throughput_of_the_table() {
-    // Method: one subject whose blocks differ, and the same without one of them; the knee has
-    // the throughput that the summary of the highest load has. Two subjects have none.
+    // Method: one subject with differing blocks, then without one of them. The knee has the
+    // throughput of the highest load's summary. Two subjects have no knee.
     let both = over_connections(&[
         (1, [1_000, 1_000]),
         (10, [9_600, 9_600]),
@@ -223,7 +223,7 @@ fn a_knee_has_the_highest_throughput_of_the_table() {
 
 #[test]
 fn a_law_that_explains_little_is_not_reported() {
-    // Method: throughputs that jump up and down over connections, beside a law that holds.
+    // Method: throughputs that jump up and down over connections, and a law that fits.
     let noise = [
         (1, 5_000),
         (4, 9_000),
@@ -244,10 +244,10 @@ fn a_law_that_explains_little_is_not_reported() {
 }
 
 #[test]
-fn where_users_pause_a_sweep_is_read_by_session_time() {
+fn a_sweep_of_users_who_pause_is_read_by_session_time() {
     // Method: the same users with and without pauses, of two servers and of one; sessions of
-    // `new` are the shorter ones at 10 users and the longer ones from 20 on. With pauses,
-    // sessions/s grow with the users, and show nothing of how a server grows.
+    // `new` are shorter at 10 users and longer from 20 on. With pauses, sessions/s grow with
+    // the number of users and say nothing about how a server scales.
     let sweep = |pauses: bool, subjects: usize| {
         let mut record = over_connections(&[10, 20, 40, 80].map(|users| (users, [9_000; 2])));
         by_users(&mut record, pauses);
@@ -278,15 +278,15 @@ fn where_users_pause_a_sweep_is_read_by_session_time() {
 }
 
 #[test]
-fn loads_that_differ_in_more_are_no_sweep() {
+fn loads_with_another_difference_are_no_sweep() {
     // Method: the second load without keep-alive.
     let mut record = over_connections(&[(10, [9_000, 9_900]), (50, [9_000, 9_900])]);
     record.loads[1].settings.keep_alive = false;
     assert_eq!(judged(record).sweeps, []);
 }
 
-/// A grid of three rates at which the p99 of each subject is what `p99_us` gives
-/// for it, in six blocks.
+/// A grid of three rates at which each subject has the p99 that `p99_us` gives, in six
+/// blocks.
 fn over_rates(p99_us: &[(&str, [u64; 3])]) -> Measured {
     let rates = [1_000.0, 2_000.0, 4_000.0];
     let mut record = over_connections(&[(1, [900; 2]), (2, [900; 2]), (4, [900; 2])]);
@@ -337,7 +337,7 @@ fn capacity(record: &Conclusions) -> Compared {
 
 #[test]
 fn a_capacity_of_short_blocks_is_noted() {
-    // Method: blocks that offer each rate for 800 times the limit of 50 ms, and for less.
+    // Method: blocks that offer each rate for 800 times the limit of 50 ms, and for less time.
     let note = |slice_s: u64| {
         let mut study = over_rates(&[
             ("old", [25_000, 100_000, 400_000]),
@@ -360,9 +360,9 @@ fn a_capacity_of_short_blocks_is_noted() {
 }
 
 #[test]
-fn capacities_are_read_off_a_grid_and_compared() {
-    // Method: `old` crosses 50 ms in the middle of 1,000 and 2,000 on the log
-    // scales, `new` in the middle of 2,000 and 4,000: twice the rate.
+fn capacities_are_interpolated_on_a_grid_and_compared() {
+    // Method: `old` crosses 50 ms in the middle of 1,000 and 2,000 on the log scales, `new` in
+    // the middle of 2,000 and 4,000: twice the rate.
     let study = over_rates(&[
         ("old", [25_000, 100_000, 400_000]),
         ("new", [6_250, 25_000, 100_000]),
@@ -388,9 +388,9 @@ fn capacities_are_read_off_a_grid_and_compared() {
 }
 
 #[test]
-fn what_was_never_sent_misses_an_objective() {
-    // Method: both respond in time to whatever is sent; of what is due at the highest rate a
-    // tenth is never sent to `old`.
+fn unsent_requests_miss_an_objective() {
+    // Method: both respond in time to all that is sent, but a tenth of the requests due at the
+    // highest rate is never sent to `old`.
     let mut record = over_rates(&[("old", [10_000; 3]), ("new", [10_000; 3])]);
     for block in &mut record.blocks {
         let rounds = block.loads[2].rounds.iter_mut();
@@ -436,7 +436,7 @@ fn one_block_has_a_capacity_without_an_interval() {
     );
 }
 
-/// Sets what one subject's p99 is at one rate of the grid in each block.
+/// Sets one subject's p99 at one rate of the grid in each block.
 fn set_p99(record: &mut Measured, subject: &str, rate: usize, us: impl Fn(u32) -> f64) {
     for block in &mut record.blocks {
         let mut histograms = Histograms::default();
@@ -449,8 +449,8 @@ fn set_p99(record: &mut Measured, subject: &str, rate: usize, us: impl Fn(u32) -
 
 #[test]
 fn the_interval_of_a_capacity_is_that_of_its_blocks() {
-    // Method: in block b the limit is met by half at 1,000/s and missed twice 1.3 to the
-    // power b at 2,000/s, so that the capacity is at the share ln 2 ÷ ln(4 · 1.3^b) of
+    // Method: in block b, p99 is half of the limit at 1,000/s and twice the limit, times 1.3 to
+    // the power b, at 2,000/s, so that the capacity is at the share ln 2 ÷ ln(4 · 1.3^b) of
     // the octave. Six logarithms by hand, and 3.0029 standard errors for 97 %.
     let same = [25_000, 100_000, 400_000];
     let mut record = over_rates(&[("old", same), ("new", same)]);
@@ -485,8 +485,8 @@ fn the_interval_of_a_capacity_is_that_of_its_blocks() {
 
 #[test]
 fn one_block_beyond_the_grid_is_enough_to_bound_or_void() {
-    // Method: in the last block `new` meets the objective everywhere, or misses it, which
-    // leaves the direction or not; and `old`, which is the smaller, the other way round.
+    // Method: in the last block `new` meets the objective at every rate, which leaves the
+    // direction, or at none, which voids; and `old`, whose capacity is smaller, the reverse.
     let compared = |subject: &str, rates: [f64; 3]| {
         let mut record = over_rates(&[
             ("old", [25_000, 100_000, 400_000]),
@@ -515,8 +515,8 @@ fn one_block_beyond_the_grid_is_enough_to_bound_or_void() {
 
 #[test]
 fn a_capacity_beyond_the_grid_bounds_or_voids() {
-    // Method: `new` meets the objective everywhere, which leaves the direction;
-    // both do, which leaves nothing.
+    // Method: `new` meets the objective at every rate, which leaves the direction; both do,
+    // which leaves nothing.
     let below = [25_000, 100_000, 400_000];
     let above = [1_000, 2_000, 3_000];
     let compared = capacity(&judged(over_rates(&[("old", below), ("new", above)])));
@@ -530,7 +530,7 @@ fn a_capacity_beyond_the_grid_bounds_or_voids() {
         finding.message.contains("that of new lies above"),
         "{finding:?}"
     );
-    // What is cut at the highest rate looks more alike than it is.
+    // Capacities cut off at the highest rate look more alike than they are.
     assert!(
         finding.message.contains("the blocks may differ more"),
         "{finding:?}"

@@ -11,22 +11,22 @@ use abx_fixtures::{
     study, two_loads,
 };
 
-/// `new` beside `old` in as many blocks, each given by its ratio in tenths of a percent.
+/// `new` beside `old` in as many blocks, each with this ratio in tenths of a percent.
 fn with_ratios(per_mille: &[u64]) -> Measured {
     let responses: Vec<u64> = per_mille.iter().map(|ratio| 9 * ratio).collect();
     study(&[("old", &vec![OK; per_mille.len()]), ("new", &responses)])
 }
 
 #[test]
-fn a_study_in_which_nothing_is_wrong_has_no_findings() {
-    // Method: the record that all other tests start from.
+fn a_sound_study_has_no_findings() {
+    // Method: the record that all other tests change.
     let record = judged(pair());
     assert_eq!(ids(&record.validity.findings), []);
     assert_eq!(record.comparisons[0].verdict, Verdict::Faster);
 }
 
 #[test]
-fn throughput_is_summed_over_slices_and_not_their_mean() {
+fn throughput_is_the_sum_over_slices_and_not_the_mean_of_their_rates() {
     // Method: `new` gives 9,000 responses in 0.9 connection-seconds and, after a stall,
     // 9,000 in 8.1. Summed, that is 10 × 18,000 ÷ 9 s = 20,000 per second; the
     // mean of the two rates would be 55,556. `old` has 100,000.
@@ -98,8 +98,8 @@ fn the_margin_of_the_study_decides_what_is_equivalent() {
 
 #[test]
 fn fewer_than_six_blocks_settle_nothing() {
-    // Method: twice as fast in 0 to 5 blocks. With two there is an interval;
-    // the number of blocks that are missing to six is always reported.
+    // Method: twice as fast in 0 to 5 blocks. With two there is an interval; the number of
+    // blocks missing to six is always reported.
     for blocks in 0..6 {
         let result = compared(with_ratios(&vec![2000; blocks]));
         assert_eq!(result.verdict, Verdict::Inconclusive, "{blocks} blocks");
@@ -116,7 +116,7 @@ fn fewer_than_six_blocks_settle_nothing() {
 
 #[test]
 fn a_block_that_did_not_end_is_kept_and_not_judged() {
-    // Method: a seventh block, cut short, in which `new` gave almost nothing.
+    // Method: a seventh block, cut short, in which `new` had hardly any responses.
     let mut record = pair();
     let without = compared(record.clone());
     let mut cut = record.blocks[5].clone();
@@ -134,7 +134,7 @@ fn a_block_that_did_not_end_is_kept_and_not_judged() {
 
 #[test]
 fn a_block_without_a_verified_response_has_no_ratio_and_voids() {
-    // Method: block 4 of six, for the subject, for the baseline, for both.
+    // Method: block 4 of six, of the subject, of the baseline, and of both.
     for silent in [&["new"][..], &["old"], &["new", "old"]] {
         let mut record = pair();
         for slice in record.blocks[4].loads[0]
@@ -177,9 +177,9 @@ fn a_subject_that_was_not_loaded_in_a_block_has_no_ratio() {
 }
 
 #[test]
-fn an_interval_without_end_is_not_given_as_a_number() {
-    // Method: two blocks, in one of which `new` is 2^52 times as fast and in
-    // the other as much slower; the upper end is beyond any f64.
+fn an_infinite_bound_is_not_given_as_a_number() {
+    // Method: two blocks, in which `new` is 2^52 times as fast and as many times slower; the
+    // upper bound is beyond any f64.
     let mut record = study(&[("old", &[1, 1]), ("new", &[1, 1])]);
     let most = 1_u64 << 52;
     for (block, place) in [(0, 0), (1, 1)] {
@@ -195,7 +195,7 @@ fn an_interval_without_end_is_not_given_as_a_number() {
 }
 
 #[test]
-fn disturbed_rounds_count_and_are_left_out_beside() {
+fn disturbed_rounds_count_and_a_second_result_leaves_them_out() {
     // Method: the second round of each block is marked, and in it `new` has
     // 1.2 times the responses of `old` where it has 1.1 times in the first.
     let mut record = pair();
@@ -217,9 +217,9 @@ fn disturbed_rounds_count_and_are_left_out_beside() {
 }
 
 #[test]
-fn a_block_that_was_disturbed_throughout_is_left_out_beside() {
-    // Method: both rounds of one block of seven; then of one of six, and the
-    // five that are left are too few for a verdict, so for a contradiction too.
+fn a_block_with_only_disturbed_rounds_is_left_out_of_the_second_result() {
+    // Method: both rounds of one block of seven; then of one of six, where the remaining five
+    // are too few for a verdict and so for a contradiction.
     for (blocks, verdict) in [(7, Some(Verdict::Faster)), (6, None)] {
         let mut record = with_ratios(&vec![1_100; blocks]);
         for round in &mut record.blocks[0].loads[0].rounds {
@@ -236,10 +236,10 @@ fn a_block_that_was_disturbed_throughout_is_left_out_beside() {
 }
 
 #[test]
-fn of_disturbed_rounds_only_the_slices_that_were_hit_are_left_out() {
+fn only_the_disturbed_slices_of_a_round_are_left_out() {
     // Method: every round of six blocks is marked. The hypervisor took time of `old` in the
-    // first and of `new` in the second round of each: a slice of each is left. Then it took
-    // time of both in every round of one block, and too few blocks are left.
+    // first and of `new` in the second round of each, which leaves a slice of each. Then it
+    // took time of both in every round of one block, which leaves too few blocks.
     let mut record = with_ratios(&[1_100; 6]);
     for (index, round) in rounds(&mut record).enumerate() {
         round.disturbed.push(Disturbance::Steal);
@@ -288,9 +288,9 @@ fn another_verdict_without_disturbed_rounds_is_fragile() {
 }
 
 #[test]
-fn what_is_fragile_has_the_verdict_of_the_other_method() {
+fn a_fragile_verdict_states_the_verdict_of_the_other_method() {
     // Method: seventeen blocks in which `new` is 5 % faster and one in which it is far slower,
-    // which ranks hardly weigh; and the seventeen alone.
+    // which hardly affects ranks; and the seventeen alone.
     let mut ratios = [1050, 1051, 1049, 1052, 1048, 1050].repeat(3);
     ratios[17] = 400;
     let judge = |ratios: &[u64]| {
@@ -308,8 +308,8 @@ fn what_is_fragile_has_the_verdict_of_the_other_method() {
 
 #[test]
 fn the_detectable_difference_shrinks_with_the_spread() {
-    // Method: by hand for six blocks of ±1 %: t at 97 % and at 60 %, with 5
-    // degrees of freedom, times the standard error: (3.0029 + 0.9195) × 0.4473 %.
+    // Method: by hand for six blocks of ±1 %: t at 97 % and at 60 % with 5 degrees of freedom,
+    // times the standard error: (3.0029 + 0.9195) × 0.4473 %.
     let wide = compared(with_ratios(&[1010, 990, 1010, 990, 1010, 990]));
     let share = wide.detectable.unwrap();
     assert!((share - 0.0177).abs() < 1e-4, "{share}");
@@ -318,9 +318,9 @@ fn the_detectable_difference_shrinks_with_the_spread() {
 }
 
 #[test]
-fn a_record_is_without_claim_only_if_findings_leave_nothing_decided() {
-    // Method: two pairs of one study with each combination of verdicts that matters; then a
-    // server alone of whose two loads none, one and both are void.
+fn a_record_has_no_claim_only_if_findings_leave_nothing_decided() {
+    // Method: two pairs of one study with each relevant combination of verdicts; then a server
+    // alone of whose two loads none, one and both are void.
     let mut record = StudyRecord::judged(study(&[
         ("a", &[9_000; 7]),
         ("b", &[9_010; 7]),

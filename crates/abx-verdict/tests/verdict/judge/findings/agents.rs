@@ -1,4 +1,4 @@
-//! Findings about machines that made the load together.
+//! Findings about machines that generate the load together.
 
 use abx_evidence::record::{AgentRecord, FleetRecord, Measured, OnLoss};
 use abx_evidence::{FindingId, Level};
@@ -6,7 +6,7 @@ use abx_fixtures::{Compared, find, ids, judged, pair};
 
 use crate::judge::compared::scope::fleet;
 
-/// A comparison with three agents, with this change to them.
+/// A comparison with three agents after a change to them.
 fn with(change: impl FnOnce(&mut FleetRecord)) -> Measured {
     let mut record = pair();
     let mut three = fleet(&[true, true, true]);
@@ -15,7 +15,7 @@ fn with(change: impl FnOnce(&mut FleetRecord)) -> Measured {
     record
 }
 
-fn found(record: Measured) -> Vec<(FindingId, Level)> {
+fn finding_levels(record: Measured) -> Vec<(FindingId, Level)> {
     let record = judged(record);
     ids(&Compared::of(&record, &record.comparisons[0]).findings)
 }
@@ -26,9 +26,9 @@ fn is_lost(agent: &mut AgentRecord) {
 
 #[test]
 fn blocks_with_different_loads_are_not_judged_together() {
-    // Method: an agent is lost in a block, behind which the others of six blocks have less
-    // load; those that came to their end with one load are judged, whichever are more.
-    for (cut_at, judged_blocks, others, is_there) in [
+    // Method: an agent is lost in one of six blocks, after which the remaining agents apply less
+    // load. The larger group of complete blocks with an equal load is judged.
+    for (cut_at, judged_blocks, others, has_all_agents) in [
         (6, 6, 0, true),
         (4, 4, 1, true),
         (2, 3, 2, false),
@@ -44,19 +44,24 @@ fn blocks_with_different_loads_are_not_judged_together() {
         }
         assert_eq!(record.complete_blocks().count(), judged_blocks, "{cut_at}");
         assert_eq!(record.blocks_of_another_load(), others, "{cut_at}");
-        assert_eq!(record.judged_without().is_empty(), is_there, "{cut_at}");
+        assert_eq!(
+            record.judged_without().is_empty(),
+            has_all_agents,
+            "{cut_at}"
+        );
         let record = judged(record);
         let findings = Compared::of(&record, &record.comparisons[0]).findings;
         let lost = find(&findings, FindingId::AgentLost).expect("it is told");
         assert_eq!(lost.level, Level::Note, "{cut_at}");
         let is_smaller = lost.message.contains("smaller load");
-        assert_eq!(is_smaller, !is_there, "{}", lost.message);
+        assert_eq!(is_smaller, !has_all_agents, "{}", lost.message);
     }
 }
 
 #[test]
-fn how_each_agent_kept_up_is_told_by_its_name() {
-    // Method: just below and above each limit; times that workers waited are of all of them.
+fn the_pace_of_each_agent_is_reported_by_its_name() {
+    // Method: just below and just above each limit; the times that workers waited are sums over
+    // all of them.
     let of_pace = |wall_ns, busy_ns, wait_ns, late_us, lag_us| {
         with(|fleet| {
             let pace = &mut fleet.agents[1].pace;
@@ -88,7 +93,7 @@ fn how_each_agent_kept_up_is_told_by_its_name() {
             vec![busy, late],
         ),
     ] {
-        assert_eq!(found(record.clone()), expected);
+        assert_eq!(finding_levels(record.clone()), expected);
         for finding in judged(record).validity.findings {
             assert!(
                 finding.message.contains("agent agent-2 (2 of 3)"),
@@ -100,15 +105,15 @@ fn how_each_agent_kept_up_is_told_by_its_name() {
 }
 
 #[test]
-fn what_was_collected_is_marked_and_a_missing_part_is_a_bound() {
-    // Method: what agents had saved, of all and of two.
+fn collected_agents_are_marked_and_a_missing_part_is_a_bound() {
+    // Method: the saved parts of all agents, and of two.
     let collected = (FindingId::Collected, Level::Note);
     let measured = with(|fleet| fleet.collected = true);
-    assert_eq!(found(measured), std::slice::from_ref(&collected));
+    assert_eq!(finding_levels(measured), std::slice::from_ref(&collected));
     let two = with(|fleet| {
         fleet.collected = true;
         is_lost(&mut fleet.agents[1]);
     });
     let lost = (FindingId::AgentLost, Level::Bound);
-    assert_eq!(found(two), [lost, collected]);
+    assert_eq!(finding_levels(two), [lost, collected]);
 }

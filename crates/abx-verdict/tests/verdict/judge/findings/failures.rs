@@ -1,4 +1,4 @@
-//! Requests that failed, and what abx itself ran out of.
+//! Failed requests, and resources that abx itself ran out of.
 
 use abx_evidence::{FindingId, Level, Outcome};
 use abx_verdict::{Verdict, judge};
@@ -7,7 +7,7 @@ use abx_fixtures::{
     Compared, OK, compared, each_slice, find, ids, judged, outcomes, pair, response, two_loads,
 };
 
-/// `new` with other outcomes in each of its 12 slices, of which 100 bodies were hashed.
+/// Other outcomes of `new` in each of its 12 slices, of which 100 bodies were hashed.
 fn with_outcomes(counts: &[(Outcome, u64)]) -> Compared {
     let mut record = pair();
     each_slice(&mut record, "new", |slice| response(slice, counts));
@@ -16,7 +16,7 @@ fn with_outcomes(counts: &[(Outcome, u64)]) -> Compared {
 
 #[test]
 fn up_to_one_in_a_thousand_requests_may_fail() {
-    // Method: each kind of failure at exactly 0.1 %, then one more in 9,000.
+    // Method: each kind of failure at exactly 0.1 %, then one more of 9,000.
     let kinds = [
         Outcome::WrongStatus,
         Outcome::WrongLength,
@@ -49,8 +49,8 @@ fn up_to_one_in_a_thousand_requests_may_fail() {
 }
 
 #[test]
-fn wrong_bodies_weigh_by_those_that_were_looked_at() {
-    // Method: one wrong body in 9,000 responses is 1 of the 100 that were hashed.
+fn wrong_bodies_are_weighed_by_the_number_of_checked_bodies() {
+    // Method: one wrong body in 9,000 responses is 1 of the 100 hashed bodies.
     let wrong = [(Outcome::Ok, OK - 1), (Outcome::WrongBody, 1)];
     let result = with_outcomes(&wrong);
     assert_eq!(result.verdict, Verdict::Invalid);
@@ -60,7 +60,7 @@ fn wrong_bodies_weigh_by_those_that_were_looked_at() {
         "{message}"
     );
 
-    // All bodies hashed: the same wrong ones are 0.011 %.
+    // With all bodies hashed, as many wrong bodies are 0.011 %.
     let mut record = pair();
     each_slice(&mut record, "new", |slice| {
         response(slice, &wrong);
@@ -73,8 +73,8 @@ fn wrong_bodies_weigh_by_those_that_were_looked_at() {
 }
 
 #[test]
-fn a_failure_in_the_discarded_part_is_a_failure() {
-    // Method: nothing wrong in what counts; 1 % refused in what does not.
+fn a_failure_in_the_discarded_part_counts_as_a_failure() {
+    // Method: no failure in the counted part; 1 % refused in the discarded part.
     let mut record = pair();
     each_slice(&mut record, "new", |slice| {
         slice.discarded = outcomes(&[(Outcome::Ok, 900), (Outcome::Refused, 100)]);
@@ -88,9 +88,9 @@ fn a_failure_in_the_discarded_part_is_a_failure() {
 }
 
 #[test]
-fn what_does_not_speak_against_a_subject_never_voids() {
-    // Method: a third of all attempts, of each kind. That requests were sent again is reported,
-    // unless it was we that let connections rest.
+fn outcomes_that_do_not_speak_against_a_subject_never_void() {
+    // Method: a third of all attempts, of each kind. Resent requests are reported, unless abx
+    // itself let connections idle.
     let pairs = [(FindingId::RequestsResent, Level::Note)];
     for (kind, findings) in [
         (Outcome::IdleClose, &pairs[..]),
@@ -104,7 +104,7 @@ fn what_does_not_speak_against_a_subject_never_voids() {
 }
 
 #[test]
-fn requests_that_were_sent_again_are_told_from_one_in_a_thousand_on() {
+fn resent_requests_are_reported_from_one_in_a_thousand() {
     // Method: 8 and 9 idle closes for 9,000 requests.
     for (again, expected) in [(8, false), (9, true)] {
         let compared = with_outcomes(&[(Outcome::Ok, OK), (Outcome::IdleClose, again)]);
@@ -122,7 +122,7 @@ fn requests_that_were_sent_again_are_told_from_one_in_a_thousand_on() {
 }
 
 #[test]
-fn connections_that_responses_end_are_told_from_one_in_a_hundred_on() {
+fn connections_ended_by_responses_are_reported_from_one_in_a_hundred() {
     // Method: 89 and 90 of 9,000 responses, and all of them.
     for (closing, expected) in [(89, None), (90, Some("1.0 %")), (OK, Some("100.0 %"))] {
         let mut record = pair();
@@ -154,7 +154,7 @@ fn connections_that_responses_end_are_told_from_one_in_a_hundred_on() {
 }
 
 #[test]
-fn a_generator_that_runs_out_of_something_voids() {
+fn a_generator_that_runs_out_of_a_resource_voids() {
     // Method: one missing port, then one missing descriptor, then no memory, in each slice.
     let kinds = [
         (Outcome::NoPort, "local ports"),
@@ -190,9 +190,9 @@ fn a_subject_that_stopped_responding_voids() {
 }
 
 #[test]
-fn failing_makes_no_subject_faster() {
-    // Method: `new` responds to half of its requests with an error page at once and
-    // so completes twice as many; what is verified is as before.
+fn failures_make_no_subject_faster() {
+    // Method: `new` immediately responds to half of its requests with an error page and so
+    // completes twice as many; the number of verified responses stays.
     let mut record = pair();
     each_slice(&mut record, "new", |slice| {
         response(slice, &[(Outcome::Ok, OK), (Outcome::WrongStatus, OK)]);
@@ -207,8 +207,8 @@ fn failing_makes_no_subject_faster() {
 }
 
 #[test]
-fn it_is_known_whether_anything_was_sent() {
-    // Method: to both, to one of them, and to none.
+fn a_record_states_whether_anything_was_sent() {
+    // Method: to both subjects, to one of them, and to neither.
     let mut record = pair();
     assert!(judge(&record).any_sent());
     each_slice(&mut record, "new", |slice| response(slice, &[]));
@@ -218,8 +218,8 @@ fn it_is_known_whether_anything_was_sent() {
 }
 
 #[test]
-fn what_was_seen_under_a_load_is_found_by_its_name() {
-    // Method: two loads of two subjects, and a third one that was not offered.
+fn outcomes_under_a_load_are_found_by_its_name() {
+    // Method: two loads of two subjects, and a third load that was not offered.
     let conclusions = judge(&two_loads());
     let names = |load: &str| -> Vec<String> {
         let under = conclusions.under(load);

@@ -1,4 +1,4 @@
-//! What was the limit: the subject, the generator or neither.
+//! Whether the subject, the generator or neither was the limit.
 
 use abx_evidence::record::CEILING;
 use abx_evidence::{FindingId, Level, Measured};
@@ -9,8 +9,8 @@ use abx_fixtures::{
     study, with_ceiling,
 };
 
-/// Sets how busy a subject and the generator were in the subject's slices, in
-/// percent of one processor.
+/// Sets how busy a subject and the generator were in the subject's slices, in percent of one
+/// processor.
 pub(crate) fn busy(record: &mut Measured, subject: &str, server: u64, generator: u64) {
     each_slice(record, subject, |slice| {
         slice.server_cpu_ns = Some(server * MS);
@@ -22,7 +22,7 @@ pub(crate) fn busy(record: &mut Measured, subject: &str, server: u64, generator:
         .for_each(|side| side.busiest_thread_ns = Some(server * MS * ROUNDS as u64));
 }
 
-/// `new` (10 % faster) and `old` with how busy each and its generator were.
+/// `new` (10 % faster) and `old`, each with this busyness of the subject and the generator.
 fn with_busy(new: [u64; 2], old: [u64; 2]) -> Compared {
     let mut record = pair();
     busy(&mut record, "new", new[0], new[1]);
@@ -31,9 +31,9 @@ fn with_busy(new: [u64; 2], old: [u64; 2]) -> Compared {
 }
 
 #[test]
-fn a_busy_subject_is_the_limit_whatever_the_generator_does() {
-    // Method: subjects at 95 %, generator at 100 %; then one percent less, when throughput
-    // is the generator's.
+fn a_busy_subject_is_the_limit_however_busy_the_generator_is() {
+    // Method: subjects at 95 % and the generator at 100 %; then subjects one percent lower, so
+    // that the generator limits the throughput.
     let compared = with_busy([95, 100], [95, 100]);
     assert_eq!(
         (compared.verdict, compared.at_least),
@@ -46,7 +46,7 @@ fn a_busy_subject_is_the_limit_whatever_the_generator_does() {
 
 #[test]
 fn a_generator_that_limits_the_faster_only_bounds_the_ratio() {
-    // Method: 90 % is the limit, 89 % is not; the direction stands.
+    // Method: 90 % is a limit, 89 % is not; the direction remains.
     let compared = with_busy([60, 90], [98, 50]);
     assert_eq!(
         (compared.verdict, compared.at_least),
@@ -67,9 +67,9 @@ fn a_generator_that_limits_the_faster_only_bounds_the_ratio() {
 }
 
 #[test]
-fn a_bound_names_the_rates_and_which_way_the_ratio_is_off() {
-    // Method: 110,000 responses per second of the limited subject, with a ceiling of 200,000 that
-    // is the generator's, and one under which the generator had time to spare.
+fn a_bound_names_the_rates_and_the_direction_of_its_error() {
+    // Method: 110,000 responses/s of the limited subject, with a ceiling of 200,000 that the
+    // generator sets, and with a ceiling that left the generator time to spare.
     let message = |busiest_ns: u64| {
         let mut record = with_ceiling(pair(), 1.0);
         busy(&mut record, "new", 60, 97);
@@ -105,8 +105,8 @@ fn a_bound_ratio_keeps_its_direction_when_the_baseline_is_faster() {
 }
 
 #[test]
-fn equivalent_does_not_stand_when_the_truth_may_lie_further_out() {
-    // Method: 1 % faster, inside the margin, and held back by the generator.
+fn a_bound_ratio_is_never_equivalent() {
+    // Method: 1 % faster, within the margin, with the generator as the limit.
     let one_more = [9_090, 9_091, 9_089, 9_090, 9_091, 9_089];
     let mut record = study(&[("old", &[OK; 6]), ("new", &one_more)]);
     assert_eq!(compared(record.clone()).verdict, Verdict::Equivalent);
@@ -114,15 +114,15 @@ fn equivalent_does_not_stand_when_the_truth_may_lie_further_out() {
     let result = compared(record);
     assert_eq!(result.verdict, Verdict::Inconclusive);
     assert!(result.at_least);
-    // More blocks would not help, so none are named.
+    // More blocks would not help, so no number is stated.
     assert_eq!(result.blocks_more, None);
     assert!(result.ratio.is_some());
 }
 
 #[test]
 fn only_a_direction_settles_a_bound() {
-    // Method: blocks so wide apart that the precision of the margin takes fewer than a
-    // direction; the same as a bound, and as one that has no direction at all.
+    // Method: blocks with so much spread that the precision of the margin takes fewer blocks than
+    // a direction; then as a bound, and as a bound without any direction.
     let more_blocks = |blocks: [u64; 6], is_bound: bool| {
         let mut record = study(&[("old", &[OK; 6]), ("new", &blocks)]);
         if is_bound {
@@ -145,8 +145,8 @@ fn only_a_direction_settles_a_bound() {
 
 #[test]
 fn a_generator_that_limits_both_or_the_slower_voids() {
-    // Method: both at 97 %, then only the slower one; the processor time of `old` was not
-    // read in one slice, so nothing stands in for throughput.
+    // Method: both at 97 %, then only the slower subject. The processor time of `old` is unread
+    // in one slice, so it cannot stand in for throughput.
     let with_busy = |new: [u64; 2], old: [u64; 2]| {
         let mut record = pair();
         busy(&mut record, "new", new[0], new[1]);
@@ -173,8 +173,8 @@ fn a_generator_that_limits_both_or_the_slower_voids() {
 
 #[test]
 fn a_generator_that_waits_for_its_processor_is_busy() {
-    // Method: 50 % used and 40 % waited in the slices of `new`; on two threads
-    // a wait is that of each, so the same sum is half as much.
+    // Method: 50 % used and 40 % waited in the slices of `new`. With two threads the wait is per
+    // thread, so half of the sum has the same effect.
     let mut record = pair();
     busy(&mut record, "new", 60, 50);
     each_slice(&mut record, "new", |slice| {
@@ -188,10 +188,10 @@ fn a_generator_that_waits_for_its_processor_is_busy() {
 }
 
 #[test]
-fn time_that_the_hypervisor_took_was_nobodys_to_use() {
-    // Method: 75 % used, and a fifth of each of two processors stolen: more than
-    // 90 % of what was left. The same subjects without that were not held back, nor
-    // was the generator when all that was stolen was the subject's.
+fn time_that_the_hypervisor_took_was_available_to_nobody() {
+    // Method: 75 % used, and a fifth of each of two processors stolen: more than 90 % of the
+    // remaining time. The generator is no limit without steal, nor if all stolen time was the
+    // subject's.
     let mut record = pair();
     record.settings.subject_cpus = vec![0];
     record.settings.generator_cpus = vec![1];
@@ -212,15 +212,15 @@ fn time_that_the_hypervisor_took_was_nobodys_to_use() {
     assert!(result.at_least);
     let bound = find(&result.findings, FindingId::GeneratorBound).unwrap();
     assert!(bound.message.contains("94 %"), "{bound:?}");
-    // A subject that uses all that is left is the limit itself.
+    // A subject that uses all remaining time is the limit itself.
     busy(&mut record, "new", 77, 75);
     assert!(!compared(record).at_least);
 }
 
 #[test]
 fn the_busiest_thread_of_a_subject_with_many_processors_counts() {
-    // Method: four processors, of which one thread uses 96 % of one and the
-    // rest idles; then a thread of 90 %.
+    // Method: four processors, of which one thread uses 96 % of one and the others are idle;
+    // then a thread at 90 %.
     for (thread, at_least) in [(96, false), (90, true)] {
         let mut record = pair();
         record.settings.subject_cpus = vec![0, 2, 3, 4];
@@ -243,9 +243,9 @@ fn a_subject_that_uses_all_its_processors_is_busy_without_a_busy_thread() {
 }
 
 #[test]
-fn an_unread_subject_is_said_and_its_generator_still_judged() {
-    // Method: nothing is known of the processor time of `new`, whose generator
-    // was at 97 %, then at 50 %. It is not taken for an idle subject.
+fn an_unread_subject_is_reported_and_its_generator_still_judged() {
+    // Method: the processor time of `new` is unknown and its generator is at 97 %, then at 50 %.
+    // An unknown subject does not count as idle.
     for (generator, at_least) in [(97, true), (50, false)] {
         let mut record = pair();
         busy(&mut record, "new", 60, generator);
@@ -264,9 +264,9 @@ fn an_unread_subject_is_said_and_its_generator_still_judged() {
 }
 
 #[test]
-fn one_unread_thread_time_is_not_taken_for_zero() {
-    // Method: the busiest thread (96 %) was not readable in one block of six;
-    // the processor time of the whole subject decides then.
+fn an_unread_thread_time_does_not_count_as_zero() {
+    // Method: the time of the busiest thread (96 %) is unread in one block of six; the processor
+    // time of the whole subject decides then.
     let mut record = pair();
     record.settings.subject_cpus = vec![0, 2];
     busy(&mut record, "new", 96, 97);
@@ -278,9 +278,9 @@ fn one_unread_thread_time_is_not_taken_for_zero() {
 }
 
 #[test]
-fn a_load_with_few_requests_in_flight_is_not_there_for_throughput() {
+fn a_load_with_few_requests_in_flight_is_unfit_for_throughput() {
     // Method: neither side at its limit with one connection, with two, with three, and with one
-    // that has three requests in flight.
+    // connection that has three requests in flight.
     let note = |connections, pipeline| {
         let mut record = pair();
         busy(&mut record, "new", 62, 44);
@@ -302,9 +302,9 @@ fn a_load_with_few_requests_in_flight_is_not_there_for_throughput() {
 }
 
 #[test]
-fn neither_at_its_limit_is_a_note_when_nothing_disturbed() {
-    // Method: 62 % and 44 %; then the same while others had the processors,
-    // when a subject that was kept from running would be taken for idle.
+fn neither_side_at_its_limit_is_a_note_without_disturbances() {
+    // Method: 62 % and 44 %; then while other programs had the processors, where a subject that
+    // was kept from running would look idle.
     let mut record = pair();
     busy(&mut record, "new", 62, 44);
     let result = compared(record.clone());

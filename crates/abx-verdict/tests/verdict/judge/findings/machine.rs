@@ -1,6 +1,5 @@
-//! Findings about the measurement itself: Little's law, the length of slices,
-//! connections, and what else ran on the machine. Each just at its limit, and
-//! just beyond.
+//! Findings about the measurement itself: Little's law, the length of slices, connections,
+//! and other programs on the machine. Each is tried just at its limit and just beyond.
 
 use std::borrow::Borrow;
 
@@ -29,9 +28,8 @@ fn level(id: impl Borrow<FindingId>, change: impl FnMut(&mut SliceRecord)) -> Op
 
 #[test]
 fn little_s_law_is_noted_above_3_percent_and_voids_20_percent_below() {
-    // Method: requests in flight on average, by rate and response times, in
-    // thousandths of the ten that were requested. More than were requested is
-    // an effect of edges, fewer is another load.
+    // Method: mean requests in flight, by rate and response times, in thousandths of the ten
+    // requested. A higher number is an effect of edges; a lower number means another load.
     let table = [
         (790, Some(Level::Void)),
         (810, Some(Level::Note)),
@@ -51,9 +49,9 @@ fn little_s_law_is_noted_above_3_percent_and_voids_20_percent_below() {
 }
 
 #[test]
-fn a_window_that_is_refilled_by_halves_is_half_full_at_least() {
-    // Method: windows of 4, so that 40 were requested and 20 are what a refill waits for;
-    // in flight are these thousandths of ten.
+fn a_pipeline_that_is_refilled_by_halves_is_at_least_half_full() {
+    // Method: windows of 4, so that 40 requests were requested and a refill waits for 20; the
+    // cases are the requests in flight in thousandths of ten.
     let table = [
         (4_000, None),
         (2_500, None),
@@ -74,11 +72,11 @@ fn a_window_that_is_refilled_by_halves_is_half_full_at_least() {
 }
 
 #[test]
-fn two_ways_to_count_that_differ_by_a_tenth_from_block_to_block_are_noted() {
-    // Method: the connections' own time is so many thousandths of what it was, of `new` in
-    // three blocks, and the inverse in the others, so that the mean stays; of a slice that
-    // ends by a number of requests, where only the former counts; and of slices with nine
-    // responses for each connection, where chance does as much.
+fn two_counts_that_differ_by_a_tenth_between_blocks_are_noted() {
+    // Method: the connections' own time changes by these thousandths for `new` in three blocks,
+    // and by the inverse in the others, so that the mean stays; in a slice that ends by a number
+    // of requests, where only the former counts; and in slices with nine responses per
+    // connection, where chance does as much.
     let noted = |per_mille: f64, by_number: bool, responses: u64| {
         let mut record = pair();
         all_slices(&mut record).for_each(|slice| response(slice, &[(Outcome::Ok, responses)]));
@@ -109,8 +107,8 @@ fn two_ways_to_count_that_differ_by_a_tenth_from_block_to_block_are_noted() {
 }
 
 #[test]
-fn who_was_loaded_in_trials_is_not_told_to_use_them() {
-    // Method: the connections' own time is twice what it was, in slices and in trials.
+fn a_subject_loaded_in_trials_is_not_advised_to_use_them() {
+    // Method: the connections' own time doubled, in slices and in trials.
     for (interleave, remedy) in [
         (Interleave::Slices, "or trials (`--interleave trials`)"),
         (Interleave::Trials, "use longer trials (`--slice`)"),
@@ -125,9 +123,9 @@ fn who_was_loaded_in_trials_is_not_told_to_use_them() {
 }
 
 #[test]
-fn little_s_law_is_not_checked_where_it_says_nothing() {
-    // Method: far off in each case. Slices of 9 responses for each connection are
-    // too short for it, and so are those of 10 when one request had no response.
+fn little_s_law_is_not_checked_where_it_does_not_apply() {
+    // Method: far off in each case. Slices of 9 responses per connection are too short for it,
+    // and so are those of 10 if one request had no response.
     let table = [
         (vec![(Outcome::Ok, 100)], Some(Level::Void)),
         (vec![(Outcome::Ok, 90)], None),
@@ -148,8 +146,8 @@ fn little_s_law_is_not_checked_where_it_says_nothing() {
 
 #[test]
 fn connections_without_a_response_are_left_out_or_had_too_little_time() {
-    // Method: 120 chances (12 slices of 10 connections) for each subject; the others have
-    // hundreds of responses each, or one.
+    // Method: 120 chances (12 slices of 10 connections) for each subject; the other connections
+    // have hundreds of responses each, or one.
     for (silent, expected) in [
         (0, None),
         (1, None),
@@ -187,11 +185,11 @@ fn connections_without_a_response_are_left_out_or_had_too_little_time() {
 }
 
 #[test]
-fn work_of_others_is_noted_beyond_its_limit() {
-    // Method: parts of a slice of 100 ms, on two processors, in tenths of ms:
-    // steal 1 % and foreign work 3 % of both, waits 5 % and idle subjects' work
-    // 1 % of one. None of them is taken for another, at ten times its limit,
-    // where foreign work is so much that it bounds the ratio.
+fn work_of_other_programs_is_noted_beyond_its_limit() {
+    // Method: parts of a slice of 100 ms on two processors, in tenths of ms. The limits are 1 %
+    // of both for steal, 3 % of both for foreign work, 5 % of one for waits and 1 % of one for
+    // the work of idle subjects. None is mistaken for another at ten times its limit, where
+    // foreign work bounds the ratio.
     type Change = fn(&mut SliceRecord, u64);
     let table: [(FindingId, u64, Change); 4] = [
         (FindingId::Steal, 20, |slice, ns| slice.steal_ns = Some(ns)),
@@ -226,7 +224,7 @@ fn work_of_others_is_noted_beyond_its_limit() {
 
 #[test]
 fn the_wait_of_several_generator_threads_is_shared_among_them() {
-    // Method: 8 ms in slices of 100 ms are 8 % of one thread and 4 % of two.
+    // Method: 8 ms in slices of 100 ms are 8 % of one thread and 4 % of two threads.
     let mut record = pair();
     all_slices(&mut record).for_each(|slice| slice.generator_wait_ns = Some(8 * MS));
     assert!(find(&compared(record.clone()).findings, FindingId::GeneratorWait).is_some());
@@ -239,8 +237,8 @@ fn the_wait_of_several_generator_threads_is_shared_among_them() {
 
 #[test]
 fn shared_processors_are_counted_once() {
-    // Method: subjects and generator on the same two: 1.1 % of two processors
-    // is beyond the limit of 1 %, and would be below it of four.
+    // Method: subjects and generator on the same two processors: 1.1 % of two is beyond the limit
+    // of 1 %, and would be below it of four.
     let mut record = pair();
     record.settings.subject_cpus = vec![0, 1];
     record.settings.generator_cpus = vec![0, 1];
@@ -249,9 +247,8 @@ fn shared_processors_are_counted_once() {
 }
 
 #[test]
-fn what_could_not_be_read_is_said_and_not_taken_for_zero() {
-    // Method: each reading absent in one slice only, at values in all others
-    // that are beyond every limit.
+fn unread_values_are_reported_and_do_not_count_as_zero() {
+    // Method: each reading is missing in one slice only, and beyond every limit in all others.
     type Change = fn(&mut SliceRecord);
     let table: [(&str, &[FindingId], Change); 5] = [
         ("/proc/stat", &[FindingId::Steal], |slice| {
@@ -301,14 +298,14 @@ fn what_could_not_be_read_is_said_and_not_taken_for_zero() {
     }
 }
 
-/// A study of which the first block's side of `new` is changed.
+/// A study with a change to the readings of `new` in the first block.
 fn with_side(change: fn(&mut SubjectReadings)) -> Measured {
     let mut record = pair();
     sides(&mut record, "new").take(1).for_each(change);
     record
 }
 
-/// An opening of 1,000 connections of which these did not come to stand.
+/// An opening of 1,000 connections with these failures.
 fn opening(failures: &[(Outcome, usize)]) -> Option<ConnectionOpening> {
     let mut outcomes = Outcomes::default();
     for (outcome, count) in failures {
@@ -323,9 +320,9 @@ fn opening(failures: &[(Outcome, usize)]) -> Option<ConnectionOpening> {
 }
 
 #[test]
-fn a_server_that_stops_accepting_is_blamed_for_what_it_was_asked() {
-    // Method: 128 of 1,000 connections time out and 572 are never tried; then an opening
-    // that was only cut short, and one that had trouble of no kind.
+fn a_server_that_stops_accepting_is_blamed_for_the_attempted_connections() {
+    // Method: 128 of 1,000 connections time out and 572 are never tried; then an opening that
+    // was only cut short, and an opening with no kind of trouble.
     let judged = compared(with_side(|side| {
         side.not_connected = 700;
         side.opening = opening(&[(Outcome::Timeout, 128), (Outcome::Unopened, 572)]);
@@ -351,9 +348,9 @@ fn a_server_that_stops_accepting_is_blamed_for_what_it_was_asked() {
 }
 
 #[test]
-fn a_machine_without_means_for_connections_blames_no_subject() {
-    // Method: ports, descriptors and memory run out after 300 connections, and 699 more
-    // are not tried: it voids, reports how many were opened, and names limit and remedy.
+fn a_machine_without_resources_for_connections_blames_no_subject() {
+    // Method: ports, descriptors and memory run out after 300 connections, and 699 more are not
+    // tried. The finding voids, reports how many were opened, and names limit and remedy.
     let kinds = [
         (Outcome::NoPort, "ip_local_port_range", "--local-address"),
         (Outcome::NoDescriptor, "ulimit -n", "-t"),
@@ -386,7 +383,7 @@ fn a_machine_without_means_for_connections_blames_no_subject() {
 
 #[test]
 fn full_listen_queues_and_missing_connections_are_noted() {
-    // Method: three of each in one block; then a count that was not readable.
+    // Method: three of each in one block; then an unread count.
     let overflows = with_side(|side| side.listen_overflows = Some(3));
     let missing = with_side(|side| side.not_connected = 3);
     for (record, id) in [
@@ -420,8 +417,8 @@ fn readings_of_one_subject_do_not_hide_those_of_the_other() {
 
 #[test]
 fn users_who_think_are_not_held_to_little_s_law() {
-    // Method: a load with far fewer requests in flight than connections, as
-    // thinking makes it; the same without thinking is void.
+    // Method: a load with far fewer requests in flight than connections, as thinking leads to;
+    // without thinking, the same load is void.
     let verdict = |think: bool| {
         let mut record = pair();
         record.loads[0].settings.arrivals.connections_rest = think;
@@ -434,9 +431,8 @@ fn users_who_think_are_not_held_to_little_s_law() {
 
 #[test]
 fn a_pause_of_abx_is_its_own_finding_and_not_the_subject_s() {
-    // Method: 2.8 s in which abx stood still within one slice of `new`, so that the connections'
-    // own time is three times as long in that block; the same without a pause, which is the
-    // subject's doing.
+    // Method: abx stood still for 2.8 s within one slice of `new`, so that the connections' own
+    // time triples in that block; without a pause, the subject is the cause.
     let stood = |paused_ns: u64| {
         let mut record = pair();
         let rounds = &mut record.blocks[0].loads[0].rounds;
@@ -473,9 +469,9 @@ fn a_pause_of_abx_is_its_own_finding_and_not_the_subject_s() {
 }
 
 #[test]
-fn other_programs_never_have_more_than_there_is_and_need_more_than_ticks() {
-    // Method: all slices at once with ten times the time that there is; then slices so short
-    // that a tick of each processor is a multiple of them.
+fn other_programs_never_have_more_time_than_there_is_and_more_than_ticks_must_show() {
+    // Method: all slices with ten times the available time; then slices so short that a tick of
+    // each processor is a multiple of them.
     let message = |window_ns: u64, busy_ns: u64| {
         let mut record = pair();
         all_slices(&mut record).for_each(|slice| {
@@ -495,8 +491,8 @@ fn other_programs_never_have_more_than_there_is_and_need_more_than_ticks() {
 
 #[test]
 fn the_busiest_other_programs_are_named() {
-    // Method: four programs in each block, one of them with two entries and one with too
-    // little time to be named.
+    // Method: four programs in each block, one with two entries and one with too little time to
+    // be named.
     let mut record = pair();
     let blocks = record.blocks.len() as f64;
     for block in &mut record.blocks {

@@ -1,4 +1,4 @@
-//! What limits a claim.
+//! Findings that limit a claim.
 
 mod agents;
 mod failures;

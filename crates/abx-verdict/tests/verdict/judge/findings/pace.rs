@@ -1,5 +1,5 @@
-//! Findings about the pace of a single run: what was not sent, what was sent
-//! late, and which times rest on requests without a response.
+//! Findings about the pace of a single run: unsent requests, late requests, and times that
+//! rest on requests without a response.
 
 use abx_evidence::{
     ArrivalKind, ArrivalSettings, Finding, FindingId, Level, Limits, Measured, Outcome,
@@ -9,7 +9,7 @@ use abx_verdict::StudyRecord;
 
 use crate::judge::loads::runs::{generator_busy, server_busy, slice};
 
-/// 10 s of a constant rate that was kept, of which nothing limits the figures.
+/// 10 s of a constant rate that was kept, without anything that limits the figures.
 fn open_run() -> Measured {
     let mut record = run();
     record.loads[0].settings.arrivals = ArrivalSettings {
@@ -23,7 +23,7 @@ fn open_run() -> Measured {
     record
 }
 
-/// So many requests were due, of 10,000, and never sent.
+/// Leaves this many of the 10,000 due requests unsent.
 fn unsent(record: &mut Measured, count: u64) {
     response(slice(record), &[(Outcome::Ok, 10_000 - count)]);
     slice(record).unsent = count;
@@ -33,9 +33,9 @@ fn late(record: &mut Measured, p99_us: u64) {
     times(record, URL).lateness = histogram(&[(98, 1), (2, p99_us)]);
 }
 
-/// What is found after a change, on a generator that waited for so many per
-/// mille of the time.
-fn found(wait: u64, change: impl FnOnce(&mut Measured)) -> Vec<Finding> {
+/// The findings after a change, with a generator that waited for this many per mille of the
+/// time.
+fn findings_after(wait: u64, change: impl FnOnce(&mut Measured)) -> Vec<Finding> {
     let mut record = open_run();
     slice(&mut record).generator_wait_ns = Some(wait * RUN_NS / 1_000);
     change(&mut record);
@@ -48,14 +48,14 @@ fn findings(record: Measured) -> Vec<Finding> {
 
 #[test]
 fn an_open_loop_that_kept_its_pace_has_no_findings() {
-    // Method: the record that all other tests start from.
-    assert_eq!(found(0, |_| ()), []);
+    // Method: the record that all other tests change.
+    assert_eq!(findings_after(0, |_| ()), []);
 }
 
 #[test]
-fn a_rate_that_was_not_reached_names_who_was_the_limit() {
-    // Method: 100 and 101 unsent of 10,000, on a generator and a server that
-    // were busy to both sides of their limits, in percent.
+fn a_rate_that_was_not_reached_names_its_limit() {
+    // Method: 100 and 101 unsent of 10,000, with the busyness of generator and server on both
+    // sides of their limits, in percent.
     let cases = [
         (100, 99, 20, 0, None),
         (101, 89, 20, 0, Some(Level::Note)),
@@ -64,7 +64,7 @@ fn a_rate_that_was_not_reached_names_who_was_the_limit() {
         (101, 99, 95, 0, Some(Level::Note)),
     ];
     for (missed, generator, server, wait, level) in cases {
-        let findings = found(wait, |record| {
+        let findings = findings_after(wait, |record| {
             unsent(record, missed);
             generator_busy(record, f64::from(generator) / 100.0);
             server_busy(record, f64::from(server) / 100.0);
@@ -87,14 +87,14 @@ fn a_rate_that_was_not_reached_names_who_was_the_limit() {
 
 #[test]
 fn late_sends_bound_the_times_above_1_ms_and_are_noted_above_a_tenth_of_the_median() {
-    // Method: one µs to each side of both limits; times only are bounded.
+    // Method: 1 µs to each side of both limits; only times are bounded.
     for (median, p99, expected) in [
         (50_000, 1_000, None),
         (50_000, 1_001, Some(Level::Bound)),
         (5_000, 500, None),
         (5_000, 501, Some(Level::Note)),
     ] {
-        let findings = found(0, |record| {
+        let findings = findings_after(0, |record| {
             late(record, p99);
             times(record, URL).response = histogram(&[(10_000, median)]);
         });
@@ -110,7 +110,7 @@ fn late_sends_bound_the_times_above_1_ms_and_are_noted_above_a_tenth_of_the_medi
 
 #[test]
 fn late_sends_name_their_causes_with_a_remedy_for_each() {
-    // Method: each cause alone, at its limit and just below, then both at once.
+    // Method: each cause alone, at its limit and just below, then both together.
     type Change = fn(&mut Measured);
     let busy: Change = |record| generator_busy(record, 0.90);
     let less_busy: Change = |record| generator_busy(record, 0.89);
@@ -122,7 +122,7 @@ fn late_sends_name_their_causes_with_a_remedy_for_each() {
         (10, busy, &["used 90 %", "wait 1.0 %"], "other programs"),
     ];
     for (wait, change, causes, remedy) in cases {
-        let findings = found(wait, |record| {
+        let findings = findings_after(wait, |record| {
             late(record, 104_000);
             change(record);
         });
@@ -137,10 +137,10 @@ fn late_sends_name_their_causes_with_a_remedy_for_each() {
 }
 
 #[test]
-fn waiting_for_a_connection_is_the_server_s_doing_and_noted() {
-    // Method: 99 and 100 of 10,000; it makes no send late.
+fn waiting_for_a_connection_is_noted_as_the_server_s_doing() {
+    // Method: 99 and 100 of 10,000; no send is late by it.
     for (queued, expected) in [(99, None), (100, Some(Level::Note))] {
-        let findings = found(0, |record| slice(record).queued = queued);
+        let findings = findings_after(0, |record| slice(record).queued = queued);
         let finding = find(&findings, FindingId::Queued);
         assert_eq!(finding.map(|finding| finding.level), expected);
         assert!(finding.is_none_or(|finding| finding.remedy.contains("connections")));
@@ -148,10 +148,10 @@ fn waiting_for_a_connection_is_the_server_s_doing_and_noted() {
 }
 
 #[test]
-fn a_generator_away_from_its_clock_is_noted_above_1_ms() {
+fn a_generator_that_lags_behind_its_clock_by_more_than_1_ms_is_noted() {
     // Method: at the limit and just above.
     for (lag, expected) in [(1_000, None), (1_001, Some(Level::Note))] {
-        let findings = found(0, |record| {
+        let findings = findings_after(0, |record| {
             times(record, URL).loop_lag = histogram(&[(98, 1), (2, lag)]);
         });
         assert_eq!(
@@ -163,10 +163,10 @@ fn a_generator_away_from_its_clock_is_noted_above_1_ms() {
 
 #[test]
 fn quantiles_that_rest_on_requests_without_response_are_at_least() {
-    // Method: the longest alone is so with every single timeout, and its sign
-    // shows enough; from the first quantile on it is a finding about times.
+    // Method: every single timeout affects the longest time, which its sign shows well enough;
+    // from the first quantile on, it is a finding about times.
     let without_response = |count: u64, given_up_us: u64| {
-        found(0, |record| {
+        findings_after(0, |record| {
             let counts = [(Outcome::Ok, 10_000 - count), (Outcome::Unfinished, count)];
             response(slice(record), &counts);
             let histograms = times(record, URL);
@@ -189,8 +189,8 @@ fn quantiles_that_rest_on_requests_without_response_are_at_least() {
 
 #[test]
 fn unsent_requests_are_among_those_without_a_response() {
-    // Method: five of them, beside two timeouts.
-    let findings = found(0, |record| {
+    // Method: five unsent requests beside two timeouts.
+    let findings = findings_after(0, |record| {
         let counts = [(Outcome::Ok, 9_990), (Outcome::Timeout, 2)];
         response(slice(record), &counts);
         slice(record).unsent = 5;
@@ -210,12 +210,12 @@ fn unsent_requests_are_among_those_without_a_response() {
 }
 
 #[test]
-fn what_is_said_of_an_open_loop_is_not_said_of_a_closed_one() {
-    // Method: a closed loop with late sends has none of it; an open one with a
-    // busy generator that kept its rate is not held back by it.
+fn findings_about_open_loops_do_not_apply_to_closed_loops() {
+    // Method: a closed loop with late sends has none of them; an open loop with a busy generator
+    // that kept its rate is not limited by it.
     let mut closed = run();
     late(&mut closed, 104_000);
     assert_eq!(findings(closed), []);
-    let findings = found(0, |record| generator_busy(record, 0.95));
+    let findings = findings_after(0, |record| generator_busy(record, 0.95));
     assert_eq!(findings, []);
 }

@@ -1,6 +1,5 @@
-//! Findings about what was read beside the slices: queues, loss, ports,
-//! descriptors, pressure, limits and the processors' speed. Each just at its
-//! limit, and just beyond.
+//! Findings from readings beside the slices: queues, loss, ports, descriptors, pressure,
+//! limits and the speed of processors. Each is tried just at its limit and just beyond.
 
 use abx_evidence::record::{
     CEILING, Calibration, HostCounters, Measured, SliceRecord, SubjectReadings, TlsSettings,
@@ -14,10 +13,10 @@ use abx_fixtures::{
     sides, study, with_ceiling,
 };
 
-/// What one block's load lasts, in microseconds.
+/// The duration of a block's load, in microseconds.
 const BLOCK_US: u64 = ROUNDS as u64 * SLICE_NS / 1_000;
 
-/// What a change to every block's side of `new` leads to, beside a change to its slices.
+/// The findings after a change to the readings of `new` in every block, and to its slices.
 fn found(side: impl Fn(&mut SubjectReadings), slice: impl FnMut(&mut SliceRecord)) -> Vec<Finding> {
     let mut record = pair();
     sides(&mut record, "new").for_each(side);
@@ -32,19 +31,19 @@ fn found(side: impl Fn(&mut SubjectReadings), slice: impl FnMut(&mut SliceRecord
     compared.findings
 }
 
-/// The same after a change of what the machine counted in each block.
+/// The findings after a change to the machine's counters in each block.
 fn strained(change: impl Fn(&mut HostCounters)) -> Vec<Finding> {
     found(|side| change(strain(side)), |_| {})
 }
 
-/// What the machine counted.
+/// The counters of the machine.
 fn strain(side: &mut SubjectReadings) -> &mut HostCounters {
     side.strain
         .as_mut()
         .expect("a study without findings has it")
 }
 
-/// The only finding there is; none when there is none.
+/// The only finding; none if there is none.
 #[track_caller]
 fn only(findings: &[Finding]) -> Option<(FindingId, Level, &str)> {
     assert!(findings.len() < 2, "{findings:?}");
@@ -55,8 +54,8 @@ fn only(findings: &[Finding]) -> Option<(FindingId, Level, &str)> {
 
 #[test]
 fn connections_turned_away_under_load_bound_from_one_in_a_thousand() {
-    // Method: 12 slices of 1,000 connects each, and 12 or 18 turned away in six
-    // blocks, by each of the counters; without connects in slices it was before the load.
+    // Method: 12 slices of 1,000 connects each, and 12 or 18 turned away in six blocks, by each
+    // of the counters. Without connects in slices, they were turned away before the load.
     type Change = fn(&mut SubjectReadings, u64);
     let kinds: [Change; 3] = [
         |side, count| side.listen_overflows = Some(count),
@@ -82,8 +81,8 @@ fn connections_turned_away_under_load_bound_from_one_in_a_thousand() {
 
 #[test]
 fn the_remedy_of_a_full_queue_names_the_limits() {
-    // Method: a machine whose longest queue is shorter than the load's ten connections, and one
-    // whose queue would do, where the subject alone is the limit.
+    // Method: a machine whose longest queue is shorter than the load's ten connections, and a
+    // machine whose queue is long enough, where only the subject is the limit.
     for (somaxconn, expected) in [(4, Some("now 4,")), (128, None)] {
         let mut record = pair();
         record.machine.somaxconn = Some(somaxconn);
@@ -97,10 +96,10 @@ fn the_remedy_of_a_full_queue_names_the_limits() {
 }
 
 #[test]
-fn a_full_queue_is_a_subjects_own_or_nobodys() {
-    // Method: what the machine counted beside what the subject's own listeners did; where
-    // those could not be read, as many as ten connections of a block can bring about, each
-    // up to ten times, and one more.
+fn a_full_queue_is_a_subjects_own_or_unattributed() {
+    // Method: the counts of the machine beside those of the subject's own listeners. If the
+    // latter are unread, up to 100 per block, which ten connections can cause with ten attempts
+    // each, and one more.
     let message_of = |own_drops, total| {
         let findings = found(
             |side| {
@@ -123,9 +122,9 @@ fn a_full_queue_is_a_subjects_own_or_nobodys() {
 }
 
 #[test]
-fn late_packets_of_connections_that_are_gone_turn_nobody_away() {
-    // Method: a listener's socket that counts 5,000 drops in each block, while the machine
-    // counts none, some or more connections that were turned away.
+fn late_packets_of_closed_connections_turn_nobody_away() {
+    // Method: a listener's socket that counts 5,000 drops in each block, while the machine counts
+    // none, some or more connections turned away.
     let message_of = |machine: u64| {
         let findings = found(
             |side| {
@@ -182,9 +181,8 @@ fn any_lost_packet_is_noted_with_its_kind() {
 }
 
 #[test]
-fn held_ports_are_noted_when_new_connections_need_them() {
-    // Method: at 70 % and above it, with a new connection for each tenth request
-    // or for fewer.
+fn held_ports_are_noted_if_new_connections_need_them() {
+    // Method: at 70 % and above it, with a new connection for each tenth request or for fewer.
     let enough = OK * 11 / 100;
     for (held, connects, is_noted) in [(70, enough, false), (71, enough, true), (100, 9, false)] {
         let findings = found(
@@ -209,10 +207,10 @@ fn held_ports_are_noted_when_new_connections_need_them() {
 }
 
 #[test]
-fn a_cold_load_that_was_not_cold_is_noted() {
-    // Method: a load that was to be cold, with pages of the files in memory at
-    // the limit and above it in one block of several, or not counted; and the
-    // same pages under a load that was not to be cold.
+fn a_cold_load_that_was_warm_is_noted() {
+    // Method: a load that should be cold, with pages of the files in memory at the limit and
+    // above it in one block of several, or not counted; and as many pages under a load that
+    // need not be cold.
     let result = |is_cold, pages: Option<u64>| {
         let mut record = pair();
         record.loads[0].settings.cold_cache = is_cold;
@@ -239,8 +237,8 @@ fn a_cold_load_that_was_not_cold_is_noted() {
 
 #[test]
 fn descriptors_are_noted_near_the_limit_and_bound_at_it() {
-    // Method: at 90 % of 200, above it, and all of them, of each side; the remedy
-    // names more than there were.
+    // Method: at 90 % of 200, above it, and all of them, of each side; the remedy names a number
+    // above the limit.
     type Change = fn(&mut SubjectReadings, u64);
     let both: [(FindingId, Change); 2] = [
         (FindingId::DescriptorsLow, |side, count| {
@@ -268,9 +266,9 @@ fn descriptors_are_noted_near_the_limit_and_bound_at_it() {
 }
 
 #[test]
-fn want_of_processors_memory_and_disks_is_noted_by_its_share() {
-    // Method: 10 % and 0.1 % of each block's time, and one microsecond more. A
-    // subject that uses all of its processors makes its own threads wait.
+fn waits_for_processors_memory_and_disks_are_noted_by_their_share() {
+    // Method: 10 % and 0.1 % of each block's time, and one microsecond more. A subject that uses
+    // all of its processors makes its own threads wait.
     let idle = |slice: &mut SliceRecord| slice.server_cpu_ns = Some(60 * MS);
     let cpu = |time_us| {
         let mut record = pair();
@@ -309,8 +307,8 @@ fn want_of_processors_memory_and_disks_is_noted_by_its_share() {
 #[test]
 fn the_cause_of_waiting_for_a_cpu_is_one_finding_per_load() {
     // Method: threads waited half of the time while either subject was loaded. Subjects have
-    // several threads or one, and other programs ran for nothing, 20 % or 30 % of one processor:
-    // less and more than half of the waiting.
+    // several threads or one, and other programs ran for 0, 20 % or 30 % of one processor: less
+    // and more than half of the waiting.
     let findings = |busiest_ms: [u64; 2], others_ms: u64| {
         let mut record = pair();
         for (subject, busiest_ms) in ["new", "old"].into_iter().zip(busiest_ms) {
@@ -356,7 +354,7 @@ fn the_cause_of_waiting_for_a_cpu_is_one_finding_per_load() {
 
 #[test]
 fn a_limit_of_processor_time_bounds_above_one_percent() {
-    // Method: reached once in each block, for 1 % of its time and for a little more.
+    // Method: reached once in each block, for 1 % of its time and for slightly more.
     for (time_us, level) in [
         (BLOCK_US / 100, Level::Note),
         (BLOCK_US / 100 + 1, Level::Bound),
@@ -371,7 +369,7 @@ fn a_limit_of_processor_time_bounds_above_one_percent() {
     }
 }
 
-/// A study in which every block's look at processor 1 is changed.
+/// A study with a change to the check of processor 1 in every block.
 fn with_canaries(change: impl Fn(usize, &mut Calibration)) -> Measured {
     let mut record = pair();
     for (index, block) in record.blocks.iter_mut().enumerate() {
@@ -385,7 +383,7 @@ fn with_canaries(change: impl Fn(usize, &mut Calibration)) -> Measured {
 
 #[test]
 fn a_processor_whose_speed_changes_is_named() {
-    // Method: the same work 3 % and 4 % longer, in one look of one block.
+    // Method: the same work takes 3 % and 4 % longer, in one check of one block.
     let slower = |percent: u64| {
         let record = with_canaries(|index, calibration| {
             if index == 3 {
@@ -412,7 +410,7 @@ fn a_processor_whose_speed_changes_is_named() {
 
 #[test]
 fn processors_of_different_kinds_are_not_compared_with_each_other() {
-    // Method: one takes twice as long as the other, always.
+    // Method: one processor always takes twice as long as the other.
     let record = with_canaries(|_, calibration| {
         calibration.before_ns = Some(2 * MS);
         calibration.after_ns = Some(2 * MS);
@@ -421,8 +419,8 @@ fn processors_of_different_kinds_are_not_compared_with_each_other() {
 }
 
 #[test]
-fn one_finding_lists_everything_that_could_not_be_read() {
-    // Method: each reading taken away in one block alone, then all at once.
+fn one_finding_lists_all_unread_values() {
+    // Method: each reading is removed in one block alone, then all together.
     type Change = fn(&mut SubjectReadings);
     let kinds: [(&str, Change); 8] = [
         ("listen queues", |side| strain(side).listen_drops = None),
@@ -460,9 +458,9 @@ fn one_finding_lists_everything_that_could_not_be_read() {
 }
 
 #[test]
-fn a_ceiling_is_one_where_the_generator_was_at_its_limit() {
+fn a_throughput_near_the_ceiling_is_reported_if_the_generator_was_the_limit() {
     // Method: 71 % and 69 % of the ceiling without TLS, and 71 % with TLS; the generator was just
-    // busy enough under the ceiling, or it was not.
+    // busy enough at the ceiling, or it was not.
     let near = |times: f64, is_encrypted: bool, busy: f64| {
         let mut record = with_ceiling(study(&[("old", &[OK; 6]), ("new", &[OK; 6])]), times);
         record.loads[0].settings.tls = is_encrypted.then_some(TlsSettings {
@@ -490,10 +488,9 @@ fn a_ceiling_is_one_where_the_generator_was_at_its_limit() {
 }
 
 #[test]
-fn a_summary_tells_switches_memory_and_bytes() {
-    // Method: two switches and 170 bytes for each response, discarded ones switched
-    // for as well; memory differs from block to block, by one byte each from 1,000 on, and
-    // the median counts.
+fn a_summary_holds_switches_memory_and_bytes() {
+    // Method: two switches and 170 bytes per response, with switches for discarded responses too;
+    // memory differs between blocks, by one byte each from 1,000 on, and the median counts.
     let mut record = pair();
     all_slices(&mut record).for_each(|slice| {
         slice.bytes = 170 * slice.completed;

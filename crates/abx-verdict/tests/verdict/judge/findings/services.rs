@@ -1,4 +1,4 @@
-//! Services that subjects need: when one was the limit, and when one failed.
+//! Services that subjects need, as a limit and as a cause of failure.
 
 use abx_evidence::{FindingId, Level, Limits, Measured};
 use abx_verdict::{Metric, Verdict};
@@ -7,8 +7,8 @@ use abx_fixtures::{
     Compared, MS, ROUNDS, compared, each_slice, find, ids, judged, pair, serve, sides,
 };
 
-/// Sets how busy a subject and the service `db` were in the subject's slices, in percent
-/// of their one processor, and how busy the service's busiest thread was.
+/// Sets how busy a subject and the service `db` were in the subject's slices, in percent of
+/// their one processor, and how busy the service's busiest thread was.
 fn busy(record: &mut Measured, subject: &str, [server, service, thread]: [u64; 3]) {
     each_slice(record, subject, |slice| {
         slice.server_cpu_ns = Some(server * MS);
@@ -20,7 +20,7 @@ fn busy(record: &mut Measured, subject: &str, [server, service, thread]: [u64; 3
         .for_each(|side| side.busiest_thread_ns = Some(server * MS * ROUNDS as u64));
 }
 
-/// `new` (10 % faster) and `old` with how busy each and the service were.
+/// `new` (10 % faster) and `old`, each with this busyness of the subject and the service.
 fn with_busy(cpus: &[usize], new: [u64; 3], old: [u64; 3]) -> Measured {
     let mut record = serve(pair(), "db");
     record.settings.subject_cpus = cpus.to_vec();
@@ -36,8 +36,8 @@ fn bound(compared: &Compared) -> (Level, Option<&str>) {
 
 #[test]
 fn a_service_at_its_limit_bounds_or_voids_like_a_generator() {
-    // Method: two processors, of which one thread of the service fills one, at 95 % and at
-    // 94 %; under the faster subject, under the slower one, and under both.
+    // Method: two processors, one of which a single thread of the service fills, at 95 % and at
+    // 94 %; under the faster subject, under the slower subject, and under both.
     let (full, free) = ([30, 96, 95], [150, 20, 20]);
     let faster = compared(with_busy(&[0, 2], full, free));
     assert_eq!((faster.verdict, faster.at_least), (Verdict::Faster, true));
@@ -60,9 +60,9 @@ fn a_service_at_its_limit_bounds_or_voids_like_a_generator() {
 }
 
 #[test]
-fn processors_that_a_service_fills_with_its_subject_are_full() {
-    // Method: one processor, of which the subject has 38 % and the service 60 %, then the
-    // other way round, and then 10 % are left.
+fn processors_that_a_service_and_its_subject_fill_are_full() {
+    // Method: one processor, of which the subject uses 38 % and the service 60 %, then the
+    // reverse; then 10 % are left.
     let record = with_busy(&[0], [38, 60, 60], [60, 38, 38]);
     let result = compared(record.clone());
     assert_eq!((result.verdict, result.at_least), (Verdict::Faster, false));
@@ -90,8 +90,8 @@ fn processors_that_a_service_fills_with_its_subject_are_full() {
 }
 
 #[test]
-fn what_was_not_read_of_a_service_is_said() {
-    // Method: one slice without it.
+fn an_unread_service_is_reported() {
+    // Method: one slice without its reading.
     let mut record = with_busy(&[0], [90, 8, 8], [90, 8, 8]);
     record.blocks[0].loads[0].rounds[0].slices[0].services_cpu_ns = vec![None];
     let result = compared(record);
@@ -104,7 +104,7 @@ fn what_was_not_read_of_a_service_is_said() {
 
 #[test]
 fn a_service_that_died_is_named_with_its_blocks() {
-    // Method: one block more, which it spoilt, so that it does not count.
+    // Method: one additional block, which the service spoilt, so that it does not count.
     let mut record = with_busy(&[0], [90, 8, 8], [90, 8, 8]);
     let mut spoilt = record.blocks[0].clone();
     spoilt.complete = false;

@@ -5,8 +5,8 @@ use abx_evidence::{ArrivalKind, Finding, FindingId, Level, Measured, Outcome};
 
 use abx_fixtures::{OK, find, judged, pilot, response, study};
 
-/// Eight blocks of twenty rounds, in which a slice of `new` has what this returns
-/// for block and round, and `old` always the same.
+/// Eight blocks of twenty rounds. A slice of `new` has the responses that `of_new` returns for
+/// block and round; `old` is constant.
 fn rounds(of_new: impl Fn(usize, usize) -> u64) -> Measured {
     let mut record = study(&[("old", &[OK; 8]), ("new", &[OK; 8])]);
     for (index, block) in record.blocks.iter_mut().enumerate() {
@@ -26,7 +26,7 @@ fn rounds(of_new: impl Fn(usize, usize) -> u64) -> Measured {
     record
 }
 
-fn found(record: Measured) -> Option<Finding> {
+fn finding_of(record: Measured) -> Option<Finding> {
     let finding = find(&judged(record).validity.findings, FindingId::NeverSteady)?.clone();
     assert_eq!(finding.subject.as_deref(), Some("new"));
     Some(finding)
@@ -34,10 +34,9 @@ fn found(record: Measured) -> Option<Finding> {
 
 #[test]
 fn a_subject_that_gets_faster_in_every_block_never_settles() {
-    // Method: each slice 0.5 % above the one before, in every block, and the
-    // same downwards.
+    // Method: each slice 0.5 % above its predecessor, in every block, and 0.5 % below it.
     let rising = rounds(|_, round| OK + 45 * round as u64);
-    let finding = found(rising).unwrap();
+    let finding = finding_of(rising).unwrap();
     assert_eq!(finding.level, Level::Note);
     assert!(
         finding.message.contains("new keeps getting faster"),
@@ -45,25 +44,25 @@ fn a_subject_that_gets_faster_in_every_block_never_settles() {
     );
     assert!(finding.message.contains("8 of 8 blocks"), "{finding:?}");
     let falling = rounds(|_, round| OK - 45 * round as u64);
-    assert!(found(falling).unwrap().message.contains("slower"));
+    assert!(finding_of(falling).unwrap().message.contains("slower"));
 }
 
 #[test]
-fn what_changes_to_either_side_by_chance_is_no_way_of_the_subject() {
-    // Method: up in one block, down in the next; then no change at all; then
-    // five blocks, which are too few.
+fn random_changes_in_either_direction_are_no_trend_of_the_subject() {
+    // Method: up in one block and down in the next; then no change at all; then five blocks,
+    // which are too few.
     let to_and_fro = rounds(|block, round| match block % 2 {
         0 => OK + 45 * round as u64,
         _ => OK - 45 * round as u64,
     });
-    assert_eq!(found(to_and_fro), None);
-    assert_eq!(found(rounds(|_, _| OK)), None);
+    assert_eq!(finding_of(to_and_fro), None);
+    assert_eq!(finding_of(rounds(|_, _| OK)), None);
     let mut few = rounds(|_, round| OK + 45 * round as u64);
     few.blocks.truncate(5);
-    assert_eq!(found(few), None);
+    assert_eq!(finding_of(few), None);
 }
 
-/// The message about `new` if the pilot had not seen it settle.
+/// The message about `new` if it had not settled in the pilot.
 fn unsettled(mut record: Measured) -> String {
     let subject = pilot(&mut record).subjects.get_mut("new");
     subject.expect("a pilot of each").settled = false;
@@ -73,10 +72,10 @@ fn unsettled(mut record: Measured) -> String {
 }
 
 #[test]
-fn a_subject_that_had_not_settled_is_said_to_have_changed_by_so_much() {
-    // Method: the last six of twenty rounds give a tenth more than the first six, and a
-    // tenth less; then nothing but jitter, which has no direction; an open loop and a
-    // single round have no figure.
+fn a_subject_that_had_not_settled_is_reported_with_the_size_of_its_change() {
+    // Method: the last six of twenty rounds have a tenth more responses than the first six, and a
+    // tenth fewer; then only jitter, which has no direction. An open loop and a single round have
+    // no figure.
     let step = |by: f64| {
         rounds(move |_, round| match round {
             14.. => (OK as f64 * by) as u64,

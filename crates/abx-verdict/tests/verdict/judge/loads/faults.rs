@@ -1,4 +1,4 @@
-//! Faults: what they cost, how fast subjects recover, and when that is not known.
+//! Faults: their cost, how fast subjects recover, and when the recovery is unknown.
 
 use abx_evidence::record::{FaultAction, FaultRecord, FaultSlice, LeftOut, StruckProcess, Whom};
 use abx_evidence::{ArrivalKind, ArrivalSettings, FindingId, Level, Measured, Timeline};
@@ -13,8 +13,8 @@ const STRUCK_NS: u64 = 1_000 * MS;
 /// The time between two requests of 500/s.
 const INTERVAL_NS: u64 = 2 * MS;
 
-/// Seven blocks of two subjects under 500/s, in which each is down for so long after a
-/// crash.
+/// Seven blocks of two subjects under 500/s, in each of which a subject is down for this long
+/// after a crash.
 fn crashes(down_ms: [[u64; 7]; 2]) -> Measured {
     let names = ["old", "new"];
     let mut record = study(&[("old", &[OK; 7]), ("new", &[OK; 7])]);
@@ -38,22 +38,22 @@ fn crashes(down_ms: [[u64; 7]; 2]) -> Measured {
         left_out: Vec::new(),
     }];
     for (place, block) in record.blocks.iter_mut().enumerate() {
-        let each = names.iter().zip(down_ms);
-        block.faults = each
+        let crashes = names.iter().zip(down_ms);
+        block.faults = crashes
             .map(|(name, down_ms)| crash(name, down_ms[place]))
             .collect();
     }
     record
 }
 
-/// All requests fail from the crash on that are due within so long.
+/// A crash after which all requests due within `down_ms` fail.
 fn crash(subject: &str, down_ms: u64) -> FaultSlice {
     let buckets = (WITHIN_NS / BUCKET_NS) as usize;
     let first = (STRUCK_NS / BUCKET_NS) as usize;
     let down = (down_ms * MS / BUCKET_NS) as usize;
-    let each = (BUCKET_NS / INTERVAL_NS) as u32;
+    let due_per_bucket = (BUCKET_NS / INTERVAL_NS) as u32;
     let mut failed = vec![0; buckets];
-    failed[first..first + down].fill(each);
+    failed[first..first + down].fill(due_per_bucket);
     FaultSlice {
         fault: "crash".to_owned(),
         subject: subject.to_owned(),
@@ -90,8 +90,8 @@ fn has_recovery(conclusions: &Conclusions) -> bool {
 
 #[test]
 fn recoveries_are_ratios_and_losses_differences() {
-    // Method: the old one is down for 100 ms to 160 ms, the new one for 3 times as long
-    // except for one interval; lost requests are all that were due meanwhile.
+    // Method: the old subject is down for 100 ms to 160 ms, and the new one three times as long
+    // up to one interval. All requests due meanwhile are lost.
     let old = [100, 110, 120, 130, 140, 150, 160];
     let conclusions = judged(crashes([old, old.map(|down| 3 * down)]));
     let mut recoveries = conclusions
@@ -115,7 +115,7 @@ fn recoveries_are_ratios_and_losses_differences() {
     let [lost] = &conclusions.lost_to_faults[..] else {
         panic!("one pair");
     };
-    // 50 to 80 requests against three times as many.
+    // 50 to 80 requests compared with three times as many.
     assert_close(lost.requests.mean, 130.0);
     assert_eq!((lost.verdict, lost.blocks), (Verdict::More, 7));
     // By hand: the differences are 100, 110, ..., 160 with a spread of 21.602.
@@ -130,17 +130,17 @@ fn recoveries_are_ratios_and_losses_differences() {
         (7, 7, 7, 0)
     );
     assert_close(old.lost.unwrap().mean, 65.0);
-    // What was due from 100 ms before the crash on: 5.1 s of 500/s.
+    // The requests due from 100 ms before the crash on: 5.1 s of 500/s.
     assert_close(old.due.unwrap(), 2_550.0);
-    // The load itself claims nothing: both kept up, too few requests have times. Recoveries
+    // The load itself has no claim: both kept up, and too few requests have times. Recoveries
     // and losses may each be wrong.
     assert_eq!(conclusions.families.count, 2);
 }
 
 #[test]
-fn who_loses_less_is_named_where_that_is_certain() {
-    // Method: the old one is down three times as long, and as long now and then; the former
-    // in four blocks, which are too few.
+fn the_subject_that_certainly_loses_less_is_named() {
+    // Method: the old subject is down three times as long, and sometimes as long; the former
+    // also in four blocks, which are too few.
     let down = [100, 110, 120, 130, 140, 150, 160];
     let lost = |down: [[u64; 7]; 2]| judged(crashes(down)).lost_to_faults[0].clone();
     let less = lost([down.map(|down| 3 * down), down]);
@@ -158,9 +158,8 @@ fn who_loses_less_is_named_where_that_is_certain() {
 }
 
 #[test]
-fn a_recovery_that_was_not_seen_makes_no_ratio() {
-    // Method: the new one is down to the end of one slice: nothing of it is compared but
-    // what it lost.
+fn an_unseen_recovery_has_no_ratio() {
+    // Method: the new subject is down to the end of one slice, so only its losses are compared.
     let conclusions = judged(crashes([[100; 7], [300, 300, 300, 5_000, 300, 300, 300]]));
     assert!(!has_recovery(&conclusions));
     let new = summary(&conclusions, "new");
@@ -171,7 +170,7 @@ fn a_recovery_that_was_not_seen_makes_no_ratio() {
         "in 1 of 7 blocks new had not recovered 5 s after crash, so its recovery is not compared"
     );
     assert_eq!(finding.level, Level::Note);
-    // Back in the last tenth only is not known to be back.
+    // A subject that is back only in the last tenth does not count as recovered.
     let late = judged(crashes([[100; 7], [4_600; 7]]));
     assert_eq!(summary(&late, "new").recovered, 0);
     let early = judged(crashes([[100; 7], [4_400; 7]]));
@@ -185,10 +184,10 @@ fn recovery(conclusions: &Conclusions) -> &Comparison {
 }
 
 #[test]
-fn who_loses_nothing_recovers_within_an_interval() {
-    // Method: one is never down, so its recovery is an interval at most and the ratio a
-    // bound; both are not, and there is nothing to compare; and the slower one was down in
-    // six blocks of seven.
+fn a_subject_that_loses_nothing_recovers_within_an_interval() {
+    // Method: one subject is never down, so its recovery takes at most an interval and the ratio
+    // is a bound; neither is down, so nothing can be compared; and the slower subject was down
+    // in six blocks of seven.
     let conclusions = judged(crashes([[0; 7], [300; 7]]));
     assert_close(summary(&conclusions, "old").recovery_s.unwrap(), 0.002);
     assert_eq!(summary(&conclusions, "old").unfelt, 7);
@@ -213,9 +212,9 @@ fn who_loses_nothing_recovers_within_an_interval() {
 }
 
 #[test]
-fn what_limits_a_fault_is_named() {
-    // Method: each limit planted alone: left out, not struck, not brought back, and
-    // disturbed long before the fault.
+fn limits_of_a_fault_are_named() {
+    // Method: each limit alone: left out, not struck, not brought back, and disturbed long
+    // before the fault.
     let report = |change: &dyn Fn(&mut Measured)| {
         let mut record = crashes([[100; 7], [300; 7]]);
         change(&mut record);
@@ -249,7 +248,7 @@ fn what_limits_a_fault_is_named() {
         });
     };
     assert_eq!(report(&left_out), ([true, false, false, false], false));
-    // What was not done has no mean.
+    // A fault that did not take place has no mean.
     let mut record = crashes([[100; 7], [300; 7]]);
     left_out(&mut record);
     let conclusions = judged(record);
@@ -278,7 +277,7 @@ fn what_limits_a_fault_is_named() {
         each_new(record, &|fault_slice| fault_slice.timeline.delayed[50] = 1)
     };
     assert_eq!(report(&before), ([false, false, false, true], true));
-    // What was due just before the fault belongs to it.
+    // Requests due just before the fault belong to it.
     let just = |record: &mut Measured| {
         each_new(record, &|fault_slice| fault_slice.timeline.delayed[95] = 1)
     };
@@ -309,8 +308,8 @@ fn a_course_is_the_median_over_blocks_from_the_fault_on() {
 }
 
 #[test]
-fn a_record_with_faults_is_read_again_as_it_was() {
-    // Method: to JSON and back, and one without faults has no such key.
+fn a_record_with_faults_survives_json() {
+    // Method: a round trip through JSON; without faults, the key is absent.
     let record = StudyRecord::judged(crashes([[100; 7], [300; 7]]));
     let text = serde_json::to_string(&record).unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Studies of an open loop: what is compared, and what is reported instead.
+//! Studies of an open loop: the metrics compared, and the reports in their place.
 
 use std::borrow::Borrow;
 
@@ -14,8 +14,7 @@ use abx_fixtures::{
     judged, limits, pair, primary, response, sides, study,
 };
 
-/// Six blocks in which both subjects responded to the 100,000 requests that were
-/// due in each second.
+/// Six blocks in which both subjects responded to all 100,000 requests due per second.
 fn open_pair() -> Measured {
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
     record.loads[0].settings.arrivals = ArrivalSettings {
@@ -27,7 +26,7 @@ fn open_pair() -> Measured {
     record
 }
 
-/// Leaves so many of the requests of each slice of one subject unsent.
+/// Leaves this many requests of each slice of one subject unsent.
 fn leave_unsent(record: &mut Measured, subject: &str, unsent: u64) {
     each_slice(record, subject, |slice| {
         response(slice, &[(Outcome::Ok, OK - unsent)]);
@@ -35,7 +34,7 @@ fn leave_unsent(record: &mut Measured, subject: &str, unsent: u64) {
     });
 }
 
-/// Gives each block times for one subject.
+/// Changes the times of one subject in each block.
 fn give_times(record: &mut Measured, subject: &str, change: impl Fn(&mut Histograms)) {
     for block in &mut record.blocks {
         let histograms = &mut block.loads[0].histograms;
@@ -55,9 +54,9 @@ fn of_new(record: &Conclusions, id: impl Borrow<FindingId>) -> Option<&Finding> 
 }
 
 #[test]
-fn throughput_is_not_compared_where_both_kept_up() {
-    // Method: nothing missing, then as much as may be: 1 %. A stop by precision
-    // would be one of a comparison that there is not.
+fn throughput_is_not_compared_if_both_kept_up() {
+    // Method: no request missing, then the most permitted: 1 %. A stop by precision would rest
+    // on a comparison that does not exist.
     for unsent in [0, 90] {
         let mut record = open_pair();
         leave_unsent(&mut record, "new", unsent);
@@ -73,7 +72,7 @@ fn throughput_is_not_compared_where_both_kept_up() {
 
 #[test]
 fn requests_in_flight_at_the_end_do_not_count_against_a_subject() {
-    // Method: 5 % unfinished is kept up, 5 % with a wrong status is not.
+    // Method: with 5 % unfinished a subject has kept up, with 5 % of wrong statuses it has not.
     for (outcome, is_compared) in [(Outcome::Unfinished, false), (Outcome::WrongStatus, true)] {
         let mut record = open_pair();
         each_slice(&mut record, "new", |slice| {
@@ -84,9 +83,9 @@ fn requests_in_flight_at_the_end_do_not_count_against_a_subject() {
 }
 
 #[test]
-fn a_subject_that_kept_up_is_at_least_so_much_faster() {
-    // Method: `old` responds to 4 in 5 of what was due. The open loop's throughput
-    // is responses over measured time, however long connections were in use.
+fn a_subject_that_kept_up_has_a_lower_bound_of_its_lead() {
+    // Method: `old` responds to 4 of 5 due requests. The open loop's throughput is responses
+    // over measured time, however long connections were in use.
     let mut record = open_pair();
     leave_unsent(&mut record, "old", OK / 5);
     each_slice(&mut record, "old", |slice| slice.connection_ns /= 3);
@@ -114,7 +113,7 @@ fn a_subject_that_kept_up_is_at_least_so_much_faster() {
 
 #[test]
 fn two_subjects_that_did_not_keep_up_are_compared_as_they_are() {
-    // Method: 8 in 10 and 6 in 10 of what was due.
+    // Method: 8 of 10 and 6 of 10 due requests.
     let mut record = open_pair();
     leave_unsent(&mut record, "old", OK / 5);
     leave_unsent(&mut record, "new", 2 * OK / 5);
@@ -127,8 +126,8 @@ fn two_subjects_that_did_not_keep_up_are_compared_as_they_are() {
 }
 
 #[test]
-fn a_void_comparison_says_so_though_both_kept_up() {
-    // Method: half a percent of failures, which is kept up and void.
+fn a_void_comparison_is_reported_as_such_though_both_kept_up() {
+    // Method: half a percent of failures, which counts as keeping up and voids.
     let mut record = open_pair();
     each_slice(&mut record, "new", |slice| {
         response(slice, &[(Outcome::Ok, OK - 45), (Outcome::Reset, 45)]);
@@ -137,9 +136,9 @@ fn a_void_comparison_says_so_though_both_kept_up() {
 }
 
 #[test]
-fn a_void_pair_that_kept_up_is_of_the_metric_that_would_have_decided() {
-    // Method: the same failures, with response times in every block; then as many failures as
-    // are not kept up.
+fn a_void_pair_that_kept_up_has_the_metric_that_would_have_decided() {
+    // Method: the same failures, with response times in every block; then too many failures to
+    // count as keeping up.
     for (failed, metric) in [(45, Metric::ResponseP99), (900, Metric::Throughput)] {
         let mut record = open_pair();
         for name in ["old", "new"] {
@@ -162,7 +161,7 @@ fn a_void_pair_that_kept_up_is_of_the_metric_that_would_have_decided() {
 }
 
 #[test]
-fn a_rate_that_the_generator_did_not_reach_bounds() {
+fn a_rate_that_the_generator_did_not_reach_is_a_bound() {
     // Method: a fifth unsent, on a generator at 97 % and a subject at 60 %.
     let mut record = open_pair();
     leave_unsent(&mut record, "new", OK / 5);
@@ -174,14 +173,14 @@ fn a_rate_that_the_generator_did_not_reach_bounds() {
     let record = judged(record);
     let finding = of_new(&record, FindingId::OfferedRateNotReached).unwrap();
     assert_eq!(finding.level, Level::Bound);
-    // It was the slower one, so nothing is known of the two but the cost of responses.
+    // It was the slower subject, so nothing is known of the pair but the cost of responses.
     assert_eq!(record.comparisons[0].metric, Metric::ServerCpu);
 }
 
 #[test]
-fn what_holds_for_closed_loops_only_is_not_said_of_open_ones() {
-    // Method: connections that idle, in every way: silent, few requests in
-    // flight, and both sides far from their limit. A closed loop has it all.
+fn findings_about_closed_loops_do_not_apply_to_open_loops() {
+    // Method: idle connections of every kind: silent, few requests in flight, and both sides far
+    // from their limit. A closed loop has all of these findings.
     let idle = |mut record: Measured| {
         for slice in all_slices(&mut record) {
             slice.silent = 9;
@@ -206,9 +205,9 @@ fn what_holds_for_closed_loops_only_is_not_said_of_open_ones() {
 }
 
 #[test]
-fn findings_about_times_leave_throughput_as_it_is() {
-    // Method: `new` had late sends and requests without a response, and was the faster
-    // of two that did not keep up; its ratio is no "at least".
+fn findings_about_times_do_not_affect_throughput() {
+    // Method: `new` had late sends and requests without a response, and was the faster of two
+    // subjects that did not keep up; its ratio is no "at least".
     let mut record = open_pair();
     leave_unsent(&mut record, "old", OK / 5);
     leave_unsent(&mut record, "new", OK / 10);
@@ -249,7 +248,7 @@ fn findings_about_times_leave_throughput_as_it_is() {
 }
 
 #[test]
-fn a_study_s_late_sends_name_what_the_machine_took() {
+fn late_sends_of_a_study_name_the_time_that_the_machine_took() {
     // Method: 1 % of both processors by the hypervisor, and no other cause.
     let mut record = open_pair();
     give_times(&mut record, "new", |times| {
@@ -269,8 +268,8 @@ fn a_study_s_late_sends_name_what_the_machine_took() {
 }
 
 #[test]
-fn summaries_hold_what_was_due_and_what_is_at_least() {
-    // Method: `new` alone, with bounds and unsent requests in every slice.
+fn summaries_hold_due_requests_and_bounds() {
+    // Method: only `new` has bounds and unsent requests in every slice.
     let mut record = open_pair();
     leave_unsent(&mut record, "new", 100);
     each_slice(&mut record, "new", |slice| slice.queued = 7);

@@ -1,5 +1,5 @@
-//! A single run: its findings, which are those of a study, and the keys that are read
-//! from what was measured.
+//! A single run: its findings, which are those of a study, and the keys read from its
+//! measurements.
 
 use abx_evidence::record::{STUDY_SCHEMA, SliceRecord, StudyEnd};
 use abx_evidence::{ArrivalKind, Course, Finding, FindingId, Level, Measured, Outcome};
@@ -10,7 +10,7 @@ use abx_fixtures::{
 use abx_verdict::{RUN_SCHEMA, StudyRecord};
 use serde_json::{Value, json};
 
-/// The one slice.
+/// The only slice.
 pub fn slice(record: &mut Measured) -> &mut SliceRecord {
     all_slices(record).next().expect("a run has a slice")
 }
@@ -36,7 +36,7 @@ fn nothing_else_ran(record: &mut Measured) {
     slice.busy_ns = Some(server_ns + slice.generator_cpu_ns);
 }
 
-/// Nothing of the server can be read, as when it is on another machine.
+/// Makes everything about the server unreadable, as if it were on another machine.
 fn unseen(record: &mut Measured) {
     slice(record).server_cpu_ns = None;
     slice(record).server_switches = None;
@@ -59,21 +59,21 @@ fn judged(record: Measured) -> StudyRecord {
     record
 }
 
-fn found(change: impl FnOnce(&mut Measured)) -> Vec<Finding> {
+fn findings_after(change: impl FnOnce(&mut Measured)) -> Vec<Finding> {
     let mut record = run();
     change(&mut record);
     judged(record).conclusions.validity.findings
 }
 
 #[test]
-fn a_run_in_which_nothing_is_wrong_has_no_findings() {
-    // Method: the record that all other tests start from.
-    assert_eq!(found(|_| ()), []);
+fn a_sound_run_has_no_findings() {
+    // Method: the record that all other tests change.
+    assert_eq!(findings_after(|_| ()), []);
 }
 
 #[test]
-fn failed_requests_are_noted_and_above_one_in_a_thousand_void() {
-    // Method: 10 and 11 resets in 10,000, and one wrong body of 157 hashed.
+fn failed_requests_are_noted_and_void_above_one_in_a_thousand() {
+    // Method: 10 and 11 resets in 10,000, and one wrong body of 157 hashed bodies.
     let table = [
         (Outcome::Reset, 10, Level::Note),
         (Outcome::Reset, 11, Level::Void),
@@ -81,7 +81,7 @@ fn failed_requests_are_noted_and_above_one_in_a_thousand_void() {
     ];
     for (kind, count, level) in table {
         let counts = [(Outcome::Ok, 10_000 - count), (kind, count)];
-        let findings = found(|record| response(slice(record), &counts));
+        let findings = findings_after(|record| response(slice(record), &counts));
         assert_eq!(ids(&findings), [(FindingId::FailedRequests, level)]);
         let figures = format!("{count} of 10000 requests to http://127.0.0.1:8080/small.bin");
         assert!(findings[0].message.contains(&figures), "{findings:?}");
@@ -90,7 +90,7 @@ fn failed_requests_are_noted_and_above_one_in_a_thousand_void() {
 
 #[test]
 fn each_circumstance_of_a_run_has_its_finding() {
-    // Method: one change to a run in which nothing is wrong, one finding.
+    // Method: one change to a run without findings leads to one finding.
     type Case = (FindingId, Level, fn(&mut Measured));
     let cases: [Case; 6] = [
         (FindingId::GeneratorExhausted, Level::Void, |record| {
@@ -115,7 +115,7 @@ fn each_circumstance_of_a_run_has_its_finding() {
         }),
     ];
     for (id, level, change) in cases {
-        let findings = found(change);
+        let findings = findings_after(change);
         assert_eq!(ids(&findings), [(id.clone(), level)]);
         assert!(!findings[0].remedy.is_empty(), "{id}");
     }
@@ -125,7 +125,7 @@ fn each_circumstance_of_a_run_has_its_finding() {
 fn a_busy_generator_limits_only_a_server_with_time_to_spare() {
     // Method: generator at 89 % and at 90 %, server at 94 %, at 95 % and unseen.
     let message = |generator: f64, server: Option<f64>| {
-        let findings = found(|record| {
+        let findings = findings_after(|record| {
             generator_busy(record, generator);
             match server {
                 Some(busy) => server_busy(record, busy),
@@ -141,7 +141,7 @@ fn a_busy_generator_limits_only_a_server_with_time_to_spare() {
     }
     assert!(!bound.contains("lead"), "{bound}");
     assert_eq!(message(1.00, Some(0.95)), None);
-    // Whether a server that cannot be seen had time to spare is unknown.
+    // It is unknown whether an unreadable server had time to spare.
     let unknown = message(0.90, None).expect("the generator was the limit");
     assert!(unknown.contains("is not known"), "{unknown}");
 }
@@ -150,7 +150,7 @@ fn a_busy_generator_limits_only_a_server_with_time_to_spare() {
 fn a_busy_thread_of_a_server_on_many_processors_is_its_limit() {
     // Method: eight processors, of which the server uses one, by one thread or by several.
     let is_bound = |busiest_thread: f64| {
-        let findings = found(|record| {
+        let findings = findings_after(|record| {
             record.settings.subject_cpus = (0..8).collect();
             record.settings.generator_cpus = vec![8];
             generator_busy(record, 0.95);
@@ -165,9 +165,9 @@ fn a_busy_thread_of_a_server_on_many_processors_is_its_limit() {
 
 #[test]
 fn a_generator_that_waits_for_its_processor_is_busy() {
-    // Method: 80 % work and 9 or 10 % waiting on each of one thread's seconds.
+    // Method: 80 % work and 9 or 10 % waiting of each second of one thread.
     let is_bound = |waited_ns: u64| {
-        let findings = found(|record| {
+        let findings = findings_after(|record| {
             generator_busy(record, 0.8);
             server_busy(record, 0.5);
             slice(record).generator_wait_ns = Some(waited_ns);
@@ -180,8 +180,8 @@ fn a_generator_that_waits_for_its_processor_is_busy() {
 
 #[test]
 fn the_worst_finding_of_a_run_comes_first() {
-    // Method: a note that is found before a bound, and one after it.
-    let findings = found(|record| {
+    // Method: a note that is found before a bound, and a note after it.
+    let findings = findings_after(|record| {
         record.end = StudyEnd::Interrupted;
         generator_busy(record, 1.0);
         server_busy(record, 0.5);
@@ -192,10 +192,10 @@ fn the_worst_finding_of_a_run_comes_first() {
 }
 
 #[test]
-fn what_only_comparisons_rest_on_is_not_said_of_a_run() {
-    // Method: its one block, a server that was running, one round that was disturbed,
-    // and a generator on the server's processor are nothing to note.
-    let quiet = found(|record| {
+fn findings_that_only_affect_comparisons_do_not_apply_to_a_run() {
+    // Method: its only block, a server that was already running, one disturbed round, and a
+    // generator on the server's processor lead to no finding.
+    let quiet = findings_after(|record| {
         record.settings.subject_cpus = vec![1];
         let round = &mut record.blocks[0].loads[0].rounds[0];
         round.disturbed = vec![abx_evidence::record::Disturbance::Steal];
@@ -205,15 +205,15 @@ fn what_only_comparisons_rest_on_is_not_said_of_a_run() {
 
 #[test]
 fn remedies_of_a_run_name_its_own_flags() {
-    // Method: half of the response time is missing, for which a comparison has longer slices.
-    let findings = found(|record| slice(record).response_ns_sum /= 2);
+    // Method: half of the response time is missing, where a comparison should use longer slices.
+    let findings = findings_after(|record| slice(record).response_ns_sum /= 2);
     let finding = find(&findings, FindingId::LittleLaw).unwrap();
     assert!(finding.remedy.contains("for longer (`-d`)"), "{finding:?}");
 }
 
 #[test]
-fn a_run_by_number_ends_without_its_connections_being_silent() {
-    // Method: most connections had nothing to send; then the same in a run by time.
+fn a_run_with_a_number_of_requests_has_no_silent_connections() {
+    // Method: most connections had nothing to send; then the same in a run with a duration.
     let mut asked = run();
     slice(&mut asked).silent = 9;
     assert!(
@@ -231,14 +231,14 @@ fn a_run_by_number_ends_without_its_connections_being_silent() {
     let run = record.run().unwrap();
     assert_eq!(run.pilot.slice_ns, 0);
     assert_eq!(run.pilot.slice_requests, Some(10_000));
-    // The time is that of the connections that had something to send.
+    // The time is that of connections that had requests to send.
     let throughput_per_s = Some(1_000.0 / f64::from(CONNECTIONS));
     assert_eq!(run.summary.throughput_per_s, throughput_per_s);
 }
 
 #[test]
-fn the_figures_of_a_run_are_read_from_what_was_measured() {
-    // Method: figures put in, figures found.
+fn the_figures_of_a_run_are_read_from_its_measurements() {
+    // Method: set figures and read them.
     let mut record = run();
     times(&mut record, URL).response = histogram(&[(99, 100), (1, 900)]);
     let record = judged(record);
@@ -259,8 +259,8 @@ fn the_figures_of_a_run_are_read_from_what_was_measured() {
 }
 
 #[test]
-fn a_saved_run_is_judged_again_by_what_was_measured() {
-    // Method: a figure changed in the file, in what was measured and in what was concluded.
+fn a_saved_run_is_judged_again_from_its_measurements() {
+    // Method: change a figure in the file, first in the measurements and then in the conclusions.
     let saved = serde_json::to_value(judged(run())).unwrap();
     assert_eq!(saved["schema"], RUN_SCHEMA);
     assert_eq!(saved["throughput_per_s"], 1_000.0);
@@ -281,12 +281,11 @@ fn a_saved_run_is_judged_again_by_what_was_measured() {
 }
 
 #[test]
-fn what_is_no_run_is_a_study() {
-    // Method: a study of two, of one in many slices, and of no block; each key that a run has
-    // taken out of its file.
+fn a_record_that_is_no_run_is_a_study() {
+    // Method: a study of two subjects, of one in many slices, and without a block; and each key
+    // of a run removed from its file.
     let mut planned = run();
-    let found_in_pilot = pilot(&mut pair()).subjects.clone();
-    pilot(&mut planned).subjects = found_in_pilot;
+    pilot(&mut planned).subjects = pilot(&mut pair()).subjects.clone();
     let mut unmeasured = run();
     unmeasured.blocks.clear();
     for record in [pair(), planned, unmeasured] {
@@ -297,17 +296,17 @@ fn what_is_no_run_is_a_study() {
             STUDY_SCHEMA
         );
     }
-    let whole = serde_json::to_value(judged(run())).unwrap();
+    let run = serde_json::to_value(judged(run())).unwrap();
     for key in ["settings", "loads", "subjects", "blocks", "machine"] {
-        let mut json = whole.clone();
+        let mut json = run.clone();
         assert!(json.as_object_mut().unwrap().remove(key).is_some(), "{key}");
         let error = serde_json::from_value::<StudyRecord>(json).unwrap_err();
         assert!(error.to_string().contains(key), "{error}");
     }
 }
 
-/// A run with this course, in intervals of 100 ms, of verified responses and median response
-/// times.
+/// Gives a run this course of verified responses and median response times, in intervals of
+/// 100 ms.
 fn with_course(record: &mut Measured, ok: Vec<u64>, p50_us: Vec<Option<u64>>) {
     let part = &mut record.blocks[0].loads[0];
     let course = Course {
@@ -322,10 +321,10 @@ fn with_course(record: &mut Measured, ok: Vec<u64>, p50_us: Vec<Option<u64>>) {
 }
 
 #[test]
-fn a_start_that_is_slower_than_the_rest_and_counts_is_noted() {
-    // Method: the first 2 s of 10 s at three quarters of the rest's rate; a start that is
-    // faster; a level course with a ripple; a start that is so short that it changes less than
-    // 1 %; and a start of a run that was paused.
+fn a_counted_start_that_is_slower_than_the_rest_is_noted() {
+    // Method: the first 2 s of 10 s at three quarters of the rest's rate; a faster start; a level
+    // course with a ripple; a start too short to change the result by 1 %; and a start of a run
+    // that was paused.
     let rates = |start: u64, bins: usize| -> Vec<u64> {
         let level = |bin: usize| if bin < bins { start } else { 2_000 };
         (0..100)
@@ -333,7 +332,7 @@ fn a_start_that_is_slower_than_the_rest_and_counts_is_noted() {
             .collect()
     };
     let message = |ok: Vec<u64>, paused_ns: u64| {
-        let findings = found(|record| {
+        let findings = findings_after(|record| {
             with_course(record, ok, vec![Some(100); 100]);
             slice(record).paused_ns = paused_ns;
         });
@@ -352,11 +351,11 @@ fn a_start_that_is_slower_than_the_rest_and_counts_is_noted() {
 }
 
 #[test]
-fn at_a_rate_it_is_response_times_that_show_a_warm_up() {
-    // Method: 100 responses in each interval, whose median is 3 ms for 1 s and 1 ms after it;
-    // then stages, which change by themselves.
+fn at_a_rate_response_times_show_a_warm_up() {
+    // Method: 100 responses in each interval, with a median of 3 ms for 1 s and 1 ms after it;
+    // then stages, which change by design.
     let warm_up = |kind: ArrivalKind, rate_per_s: Option<f64>| {
-        let findings = found(|record| {
+        let findings = findings_after(|record| {
             let median = |bin: u64| Some(if bin < 10 { 3_000 } else { 1_000 + bin % 7 });
             with_course(record, vec![100; 100], (0..100).map(median).collect());
             let arrivals = &mut record.loads[0].settings.arrivals;
@@ -374,9 +373,9 @@ fn at_a_rate_it_is_response_times_that_show_a_warm_up() {
 
 #[test]
 fn quantiles_of_a_few_requests_carry_a_note() {
-    // Method: so many requests of a run, and the quantiles that are the slowest of them.
+    // Method: various numbers of requests, and the quantiles that rest on the slowest of them.
     let noted = |requests: u64| {
-        let findings = found(|record| {
+        let findings = findings_after(|record| {
             response(slice(record), &[(Outcome::Ok, requests)]);
             times(record, URL).response = histogram(&[(requests, 100)]);
         });

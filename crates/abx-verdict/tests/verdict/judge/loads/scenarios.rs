@@ -1,4 +1,4 @@
-//! Loads of users who make sessions of several requests.
+//! Loads of users whose sessions have several requests.
 
 use abx_evidence::record::{Histograms, ScenarioSettings};
 use abx_evidence::{FindingId, LoadShape, Measured, Outcome, StepTimes};
@@ -6,7 +6,7 @@ use abx_fixtures::{OK, each_slice, find, histogram, judged, primary, response, s
 use abx_verdict::expectation::KnownNames;
 use abx_verdict::{Comparison, Conclusions, Expectation, Metric, Role, Verdict};
 
-/// Makes each load one of users, who pause or do not.
+/// Makes each load one of users, with or without pauses.
 pub(crate) fn by_users(record: &mut Measured, pauses: bool) {
     for load in &mut record.loads {
         load.settings.exchange.shape = LoadShape::Scenario;
@@ -19,8 +19,8 @@ pub(crate) fn by_users(record: &mut Measured, pauses: bool) {
     }
 }
 
-/// So many sessions of one subject in every block and under every load: how long one takes,
-/// and each of its steps.
+/// Gives one subject this many sessions in every block and under every load, with the times of
+/// a session and of each of its steps.
 pub(crate) fn sessions(record: &mut Measured, subject: &str, count: u64, us: [u64; 3]) {
     for block in &mut record.blocks {
         let later = u64::from(block.index);
@@ -41,8 +41,8 @@ pub(crate) fn sessions(record: &mut Measured, subject: &str, count: u64, us: [u6
     }
 }
 
-/// Both complete as many sessions; those of `new` take 0.8 times as long, of which logging
-/// in takes 0.5 times and buying 1.5 times as long.
+/// Both complete as many sessions. Those of `new` take 0.8 times as long: logging in takes 0.5
+/// times as long, and buying 1.5 times.
 fn shop(pauses: bool, count: u64) -> Measured {
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
     by_users(&mut record, pauses);
@@ -59,7 +59,7 @@ fn role(record: &Conclusions, metric: Metric) -> Option<Role> {
 }
 
 #[test]
-fn who_pauses_is_judged_by_session_time_and_who_does_not_by_sessions() {
+fn users_who_pause_are_judged_by_session_time_and_others_by_sessions() {
     // Method: the same sessions with and without pauses between their steps.
     let without = judged(shop(false, 300));
     let [compared] = &primary(&without)[..] else {
@@ -86,8 +86,8 @@ fn who_pauses_is_judged_by_session_time_and_who_does_not_by_sessions() {
 }
 
 #[test]
-fn a_void_pair_of_users_who_pause_is_of_session_time() {
-    // Method: one in a hundred sessions of `new` fails; the same without any session time.
+fn a_void_pair_of_users_who_pause_is_by_session_time() {
+    // Method: one in a hundred sessions of `new` fails; the same without session times.
     for (count, metric) in [(300, Metric::ResponseP50), (0, Metric::Throughput)] {
         let mut record = shop(true, count);
         each_slice(&mut record, "new", |slice| {
@@ -139,8 +139,8 @@ fn of_steps(record: Measured) -> Vec<Comparison> {
 
 #[test]
 fn each_step_is_compared_by_its_own_times() {
-    // Method: ten thousand sessions, which are enough for both quantiles of both steps; 200,
-    // for the median alone; and 199. None of them is what the study was made for.
+    // Method: ten thousand sessions, enough for both quantiles of both steps; 200, enough for
+    // the median alone; and 199. None of these comparisons is what the study was made for.
     let comparisons = of_steps(shop(false, 10_000));
     let of = |comparison: &Comparison| {
         (
@@ -171,9 +171,9 @@ fn each_step_is_compared_by_its_own_times() {
 }
 
 #[test]
-fn a_step_is_named_beside_every_metric_of_a_step_and_no_other() {
-    // Method: all comparisons of a study of users; and what may be expected of a record,
-    // where no step can be named.
+fn a_step_is_named_for_every_metric_of_a_step_and_no_other() {
+    // Method: all comparisons of a study of users; and the expectations of a record, which cannot
+    // name a step.
     for comparison in judged(shop(true, 10_000)).comparisons {
         assert_eq!(
             comparison.metric.is_of_a_step(),
@@ -192,7 +192,7 @@ fn a_step_is_named_beside_every_metric_of_a_step_and_no_other() {
 }
 
 #[test]
-fn too_few_sessions_are_said_with_what_makes_more() {
+fn too_few_sessions_are_reported_with_a_remedy() {
     // Method: no session with a time, of users who pause.
     let record = judged(shop(true, 0));
     assert_eq!(primary(&record), []);

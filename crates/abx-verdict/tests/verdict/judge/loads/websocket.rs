@@ -1,4 +1,4 @@
-//! Loads of WebSocket: connections that are held, echoes that wait.
+//! WebSocket loads: held connections and waiting echoes.
 
 use abx_evidence::record::Round;
 use abx_evidence::{FindingId, Held, Histogram, Level, LoadShape, Measured, Outcome};
@@ -10,8 +10,8 @@ use abx_fixtures::{
     pair, primary, response, rounds, run, sides, study, times,
 };
 
-/// `new` beside `old` in six blocks: 1,000 connections each, of which one of
-/// `old` takes 20 kB and one of `new` 10 kB, give or take a little.
+/// `new` beside `old` in six blocks: 1,000 connections each, of which each takes about 20 kB of
+/// `old` and about 10 kB of `new`.
 fn held() -> Measured {
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6])]);
     record.loads[0].settings.exchange.shape = LoadShape::Connections;
@@ -48,8 +48,8 @@ fn only(record: &Conclusions, role: Role) -> Comparison {
 }
 
 #[test]
-fn held_connections_are_compared_by_the_memory_of_each() {
-    // Method: half of the memory; as quickly opened. There is no throughput.
+fn held_connections_are_compared_by_their_memory() {
+    // Method: half of the memory, opened as quickly. There is no throughput.
     let record = judged(held());
     let comparison = only(&record, Role::Primary);
     assert_eq!(comparison.metric, Metric::MemoryPerConnection);
@@ -68,7 +68,7 @@ fn held_connections_are_compared_by_the_memory_of_each() {
 }
 
 #[test]
-fn connections_that_do_not_stand_void_their_subject() {
+fn missing_connections_void_their_subject() {
     // Method: 11 of 1,000 are missing in one block of `new`, 4 of them lost.
     let mut record = held();
     let side = sides(&mut record, "new").nth(2).expect("a third block");
@@ -94,8 +94,8 @@ fn connections_that_do_not_stand_void_their_subject() {
 }
 
 #[test]
-fn connections_of_a_subject_that_failed_are_void_by_their_memory() {
-    // Method: `new` fails at the start of the third block, and has no connections from there on.
+fn connections_of_a_failed_subject_are_void_by_their_memory() {
+    // Method: `new` fails at the start of the third block and has no connections from then on.
     let mut record = held();
     for block in &mut record.blocks[2..] {
         block.loads[0].sides.remove("new");
@@ -108,8 +108,8 @@ fn connections_of_a_subject_that_failed_are_void_by_their_memory() {
 }
 
 #[test]
-fn memory_that_cannot_be_told_leaves_the_rate_of_opening() {
-    // Method: the memory of `new` is not readable in one block.
+fn unreadable_memory_leaves_the_rate_of_opening() {
+    // Method: the memory of `new` is unread in one block.
     let mut record = held();
     let side = sides(&mut record, "new").next().expect("a block");
     side.held.as_mut().expect("held").memory_after_bytes = None;
@@ -119,8 +119,8 @@ fn memory_that_cannot_be_told_leaves_the_rate_of_opening() {
 }
 
 #[test]
-fn several_subjects_are_ordered_by_the_memory_of_a_connection() {
-    // Method: a third subject that takes what `old` takes; less is certainly better.
+fn several_subjects_are_ranked_by_the_memory_of_a_connection() {
+    // Method: a third subject takes as much as `old`; less memory is certainly better.
     let mut record = study(&[("old", &[OK; 6]), ("new", &[OK; 6]), ("more", &[OK; 6])]);
     record.loads[0].settings.exchange.shape = LoadShape::Connections;
     let two = held();
@@ -141,7 +141,7 @@ fn several_subjects_are_ordered_by_the_memory_of_a_connection() {
     assert!(!ranking.places[1].tied_for_first);
 }
 
-/// [`pair`] as echoes of which each takes 41 ms, on a server with nothing to do.
+/// [`pair`] with echoes that take 41 ms each, on a server with nothing to do.
 fn waiting() -> Measured {
     let mut record = pair();
     record.loads[0].settings.exchange.shape = LoadShape::Echo;
@@ -163,7 +163,7 @@ fn waiting() -> Measured {
 
 #[test]
 fn echoes_that_wait_for_an_acknowledgement_are_noted() {
-    // Method: both subjects of a study wait, and neither as plain requests do.
+    // Method: both subjects of a study wait, but with plain requests neither does.
     let findings = judged(waiting()).validity.findings;
     let noted = findings
         .iter()
@@ -179,7 +179,7 @@ fn echoes_that_wait_for_an_acknowledgement_are_noted() {
 }
 
 #[test]
-fn a_run_notes_echoes_that_wait_and_connections_that_do_not_stand() {
+fn a_run_notes_waiting_echoes_and_missing_connections() {
     // Method: 41 ms on an idle server; then 900 of 1,000 connections.
     let mut record = run();
     record.loads[0].settings.exchange.shape = LoadShape::Echo;
@@ -205,7 +205,7 @@ fn a_run_notes_echoes_that_wait_and_connections_that_do_not_stand() {
 }
 
 #[test]
-fn what_is_sent_as_messages_is_called_so() {
+fn messages_are_called_messages() {
     // Method: failed echoes, in the words of the finding.
     let mut record = pair();
     record.loads[0].settings.exchange.shape = LoadShape::Echo;
@@ -223,9 +223,9 @@ fn what_is_sent_as_messages_is_called_so() {
 }
 
 #[test]
-fn broadcasts_are_counted_by_their_one_speaker_and_tell_their_listeners() {
-    // Method: the study of ten connections, of which one sends all the time; the
-    // first and the median listener of `new` have each in half of the time.
+fn broadcasts_count_their_speaker_and_show_the_times_of_their_listeners() {
+    // Method: the study of ten connections, of which one sends all the time. The first and the
+    // median listener of `new` receive each message in half of the time.
     let mut record = pair();
     record.loads[0].settings.exchange.shape = LoadShape::Broadcast;
     for slice in all_slices(&mut record) {
