@@ -86,7 +86,7 @@ pub(crate) fn study_series(record: &StudyRecord, results: &[ExpectationResult]) 
         ),
         gauge(
             "loaded",
-            "For how long a subject was loaded.",
+            "How long a subject was loaded.",
             Unit::Seconds,
             |summary| Some(summary.loaded_s),
         ),
@@ -226,7 +226,7 @@ fn run_info(record: &StudyRecord) -> Series {
         ("schema", RUN_SCHEMA.to_owned()),
         ("version", record.measured.abx_version.clone()),
     ];
-    let help = "What was measured, and by which version of abx.";
+    let help = "Description of the run, with the version of abx.";
     info("run", help, labels)
 }
 
@@ -250,7 +250,7 @@ fn study_info(record: &StudyRecord) -> Series {
             record.measured.complete_blocks().count().to_string(),
         ),
     ];
-    let help = "What was measured, how it ended, and what may be claimed of it.";
+    let help = "Description of the study and how it ended.";
     info("study", help, labels)
 }
 
@@ -296,7 +296,7 @@ fn comparisons(record: &StudyRecord) -> [Series; 4] {
         ),
         Series {
             name: "comparison_verdict",
-            help: "What the interval of subject over baseline means.",
+            help: "Verdict on subject over baseline.",
             kind: MetricType::Info,
             unit: Unit::None,
             points: record.conclusions.comparisons.iter().map(verdict).collect(),
@@ -317,7 +317,7 @@ fn requests(labelled: &[(Labels, &Summary)]) -> Series {
     });
     Series {
         name: "requests",
-        help: "Attempts by what became of them.",
+        help: "Attempts by outcome.",
         kind: MetricType::Counter,
         unit: Unit::None,
         points: points.collect(),
@@ -334,7 +334,7 @@ fn findings(findings: &[Finding]) -> Series {
         }
     };
     let points = [Level::Note, Level::Bound, Level::Void].map(point).into();
-    let help = "What limits the claims, by level.";
+    let help = "Findings by level.";
     gauge("findings", help, Unit::None, points)
 }
 
@@ -352,7 +352,7 @@ fn expectations(results: &[ExpectationResult]) -> Series {
     };
     Series {
         name: "expectation",
-        help: "What the study says to what was expected of it.",
+        help: "Results of the expectations of the study.",
         kind: MetricType::Info,
         unit: Unit::None,
         points: results.iter().map(point).collect(),

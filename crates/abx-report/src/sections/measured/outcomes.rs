@@ -87,7 +87,7 @@ pub(crate) fn run_outcomes(run: &RunView) -> Document {
         .chain(outcomes.map(|(outcome, times)| row(outcome.name(), times)))
         .chain([row("sent", slice.sent)]);
     let table = Table::new(["outcome", "count", "share"], rows);
-    let mut out = Document::from(table.captioned("Attempts by what became of them"));
+    let mut out = Document::from(table.captioned("Attempts by outcome"));
     let responses = match slice.completed {
         1 => "response",
         _ => "responses",
