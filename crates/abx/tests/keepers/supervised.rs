@@ -223,7 +223,10 @@ fn a_request_may_crash_a_worker_if_that_is_allowed() {
             (now.len() == 2 && now != before).then_some(())
         });
         server.expect_responses();
-        assert!(server.wait_for_lines(1)[0].contains("ended: signal 11"), "{model}");
+        assert!(
+            server.wait_for_lines(1)[0].contains("ended: signal 11"),
+            "{model}"
+        );
     }
     let safe = Server::start(&[]);
     let response = curl(&format!("{}crash", safe.url));

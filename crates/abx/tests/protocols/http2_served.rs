@@ -328,11 +328,7 @@ fn a_load_over_streams_has_a_ceiling() {
         let record = ended.json();
         ended.expect_measured(&record);
         let ceiling = slices(&record, "(ceiling)");
-        assert_eq!(
-            !ceiling.is_empty(),
-            has_ceiling,
-            "{keys} {a_keys} {b_keys}"
-        );
+        assert_eq!(!ceiling.is_empty(), has_ceiling, "{keys} {a_keys} {b_keys}");
     }
 }
 
