@@ -66,7 +66,7 @@ fn crash(subject: &str, down_ms: u64) -> FaultSlice {
         processes_after: 2,
         timeline: Timeline {
             bucket_ns: BUCKET_NS,
-            due: vec![each; buckets],
+            due: vec![due_per_bucket; buckets],
             failed,
             delayed: vec![0; buckets],
             last_disturbed_ns: (down > 0).then_some(STRUCK_NS + down_ms * MS - INTERVAL_NS),
