@@ -166,7 +166,7 @@ fn standing(reports: &[&ToolReport]) -> Option<String> {
     if let [report] = reports {
         let rate = report.rate()?.printed;
         let how = match report.opens_for_each() {
-            Some(true) => ", with a new connection for each,",
+            Some(true) => ", with a new connection per request,",
             _ => "",
         };
         return Some(format!(

@@ -66,7 +66,7 @@ impl AuditFindingId {
     pub fn meaning(self) -> &'static str {
         use AuditFindingId as Id;
         match self {
-            Id::Aborted => "The tool gave up: there is no result.",
+            Id::Aborted => "The tool ended early: there is no result.",
             Id::ErrorResponses => {
                 "Errors or redirects instead of the page: their rate shows nothing about the page."
             }
@@ -111,19 +111,19 @@ impl AuditFindingId {
                  server."
             }
             Id::FewForQuantile => "Quantiles from few requests: fewer than 100 were slower.",
-            Id::QuantileIsMaximum => "A quantile that is the slowest request of all.",
+            Id::QuantileIsMaximum => "A quantile that equals the slowest request.",
             Id::CoarseTimes => "Times near the smallest time that the tool prints.",
             Id::ToolsOwnWay => "Figures that do not mean what their names suggest.",
-            Id::SingleRun => "One run each: nobody knows how much the next run would differ.",
+            Id::SingleRun => "One run each: another run may differ by an unknown amount.",
             Id::ShortRun => {
-                "Short runs: their start counts, and events rarer than once in a third of that \
-                 time may be missing."
+                "Short runs: the figures include the start, and events rarer than once in a third \
+                 of that time may be missing."
             }
             Id::DifferentHeads => {
-                "Heads of different lengths: the responses differ by more than the body."
+                "Heads of different lengths: the responses differ in more than the body."
             }
             Id::SameFigures => "The same figures twice: they count once.",
-            Id::Incomplete => "Reports without some of their lines.",
+            Id::Incomplete => "Reports with missing or unreadable lines.",
         }
     }
 }

@@ -50,6 +50,7 @@ pub use words::units::plural;
 /// The layout of reports, for crates that print reports of their own.
 pub mod printing {
     pub use crate::document::Table;
+    pub use crate::words::prose::{LEVEL_INDENT, level_start, level_tag};
     pub use crate::words::style::{Style, Tint};
     pub use crate::words::units::{GLUE, UNKNOWN, bytes, moment, plural};
     pub use crate::words::wrap::{clean, clean_name, wrap};

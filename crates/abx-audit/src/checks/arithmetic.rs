@@ -47,7 +47,7 @@ fn contradiction(report: &ToolReport, equation: Equation) -> Option<AuditFinding
         return None;
     }
     let message = format!(
-        "{} = {}, and {} is printed",
+        "{} = {}, but the report shows {}",
         equation.words,
         range(equation.computed.scaled(1.0 / equation.unit)),
         printed.printed
@@ -337,7 +337,7 @@ fn quantile_orders(report: &ToolReport) -> Vec<AuditFinding> {
             && !quantile.time.reach().meets(figure.reach())
         {
             let message = format!(
-                "{percent} % is {}, and {} above it",
+                "{percent} % is {}, but the table above it shows {}",
                 quantile.time.printed, figure.printed
             );
             let lines = [quantile.time.line, figure.line];
@@ -360,7 +360,7 @@ fn statuses(report: &ToolReport) -> Option<AuditFinding> {
         .figure(Completed)
         .filter(|figure| figure.value != sum)?;
     let message = format!(
-        "statuses of {sum} replies, and {} replies",
+        "the statuses add up to {sum} responses, but the report shows {}",
         completed.printed
     );
     Some(finding(report, message, &[Status2xx, Completed]))

@@ -78,11 +78,11 @@ fn idle_connections(report: &ToolReport) -> Option<AuditFinding> {
     let mean = report.figure(Mean)?;
     let rate = report.rate()?.printed;
     let mut message = format!(
-        "{rate}/s × {} = about {} of {} connections had a request in flight ({})",
-        printed_time(mean),
+        "about {} of {} connections had a request in flight ({}: {rate}/s × {})",
         whole(in_flight.mean.middle()),
         connections.printed,
-        share(in_flight.mean.middle() / connections.value)
+        share(in_flight.mean.middle() / connections.value),
+        printed_time(mean)
     );
     if let Some(max) = report.figure(Max) {
         message.push_str(&format!(
@@ -96,7 +96,7 @@ fn idle_connections(report: &ToolReport) -> Option<AuditFinding> {
             ". None of ab's times includes the rest; its \"Time per request\" of \
              {computed} ms is connections × time ÷ requests, not measured"
         )),
-        (LoadTool::Siege, _) => message.push_str(", unless it was told to pause (-d)"),
+        (LoadTool::Siege, _) => message.push_str(", unless it paused between requests (-d)"),
         (LoadTool::Hey | LoadTool::Oha | LoadTool::H2load, _) => {
             message.push_str(", unless a rate was set");
         }
@@ -218,13 +218,13 @@ fn cpu(report: &ToolReport) -> Option<AuditFinding> {
         .figure(CpuShare)
         .filter(|used| used.low >= CPU_SHARE)?;
     let mut message = format!(
-        "httperf used {} % of one processor; it never sleeps, so this does not show whether it \
-         was the limit",
+        "httperf used {} % of one CPU; it never sleeps, so this does not show whether it was the \
+         limit",
         used.printed
     );
     if let Some(host) = report.own_host() {
         message.push_str(&format!(
-            ". The server was on the same machine ({host}), so they shared its processors"
+            ". The server was on the same machine ({host}), so they shared its CPUs"
         ));
     }
     let keys = [CpuShare, CpuUser, CpuSystem];
@@ -243,8 +243,8 @@ fn late(report: &ToolReport) -> Option<AuditFinding> {
         return None;
     }
     let message = format!(
-        "connecting to {host} took at least {}, and {} on average. On one machine the kernel \
-         connects at once, without the server, so ab looked that late; it reads responses in the \
+        "connecting to {host} took at least {}, and {} on average. On one machine, the kernel \
+         connects at once, without the server, so ab caused the delay. It reads responses in the \
          same loop",
         printed_time(least),
         printed_time(mean)

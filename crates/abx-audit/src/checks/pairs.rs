@@ -46,7 +46,7 @@ const SETTINGS: &[Setting] = &[
     ("tool", tool, Level::Void),
     ("connections", connections, Level::Void),
     ("path", path, Level::Void),
-    ("a connection for each request", opens_for_each, Level::Void),
+    ("a connection per request", opens_for_each, Level::Void),
     ("requests", requests, Level::Bound),
     ("the server's host", host, Level::Bound),
 ];
@@ -317,8 +317,8 @@ fn small_differences(reports: &[&ToolReport]) -> Option<AuditFinding> {
         level: Level::Bound,
         reports: involved.iter().map(|report| report.name.clone()).collect(),
         message: format!(
-            "{}. Of identical servers (4 s each, two processors), one pair in twenty differs by \
-             more than about {} on a quiet machine, and by more on a shared one",
+            "{}. One in twenty pairs of identical servers (4 s each, two CPUs) differs by more \
+             than about {} on a quiet machine, and by more on a shared one",
             words.join(", "),
             share(QUIET - 1.0)
         ),

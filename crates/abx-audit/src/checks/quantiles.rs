@@ -59,7 +59,7 @@ fn maximum(report: &ToolReport) -> Option<AuditFinding> {
         .collect();
     let first = same.first()?;
     let mut message = format!(
-        "{} % is {}, and so is the slowest request",
+        "{} % and the slowest request are both {}",
         first.percent, first.time.printed
     );
     let count = report.figure(FigureKey::Completed);

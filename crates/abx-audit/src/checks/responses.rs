@@ -103,7 +103,7 @@ fn errors(report: &ToolReport) -> Option<AuditFinding> {
         },
         LoadTool::Oha => "; oha's success rate counts every response".to_owned(),
         LoadTool::Siege | LoadTool::H2load => String::new(),
-        _ => "; they are in the rate".to_owned(),
+        _ => "; the rate includes them".to_owned(),
     };
     lines.extend(
         report
@@ -210,7 +210,7 @@ fn failures(report: &ToolReport) -> Option<AuditFinding> {
         (LoadTool::Ab | LoadTool::H2load, Some(completed)) => {
             format!("{total} of {completed} failed")
         }
-        (_, Some(completed)) => format!("{total} failed beside {completed} complete"),
+        (_, Some(completed)) => format!("{completed} completed and {total} failed"),
         (_, None) => format!("{total} failed"),
     };
     if !words.is_empty() {

@@ -179,8 +179,8 @@ fn few_samples(report: &ToolReport) -> Option<AuditFinding> {
         .figure(RateSamples)
         .filter(|samples| samples.value < SAMPLES)?;
     let message = format!(
-        "the reply rate's min, max and stddev are of {} samples of 5 s; httperf's manual wants 30 \
-         for a standard deviation",
+        "the reply rate's min, max and stddev come from {} samples of 5 s; httperf's manual \
+         recommends 30 for a standard deviation",
         samples.printed
     );
     Some(report.note(

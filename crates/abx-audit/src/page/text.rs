@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use abx_evidence::Level;
-use abx_report::printing::{GLUE, Style, Table, Tint, clean, clean_name, plural, wrap};
+use abx_report::printing::{
+    GLUE, LEVEL_INDENT, Style, Table, clean, clean_name, level_start, plural, wrap,
+};
 
 use super::words::{FIGURE_HEADERS, figure_cells, place, span, text_with_lines};
 use crate::finding::AuditFinding;
@@ -56,8 +57,8 @@ fn unread(file: &AuditedFile, style: &Style) -> String {
     let why = match (file.is_text, file.reports) {
         (false, _) => Some("it is not text".to_owned()),
         (true, 0) => Some(format!(
-            "no report in {}: abx reads those of ab, httperf, wrk, wrk2, hey, oha, h2load and \
-             siege",
+            "no report in {}: abx reads reports of ab, httperf, wrk, wrk2, hey, oha, h2load \
+             and siege",
             plural(file.lines as u64, "line")
         )),
         _ => None,
@@ -105,19 +106,14 @@ fn findings(audit: &Audit, style: &Style) -> String {
         let Some(first) = group.first() else {
             continue;
         };
-        let (word, tint) = match first.level {
-            Level::Void => ("void", Tint::Bad),
-            Level::Bound => ("bound", Tint::Doubtful),
-            Level::Note => ("note", Tint::Plain),
-        };
-        let blanks = " ".repeat(INDENT.len() - word.len());
-        let start = format!("{}{blanks}", style.paint(word, tint));
-        out.push_str(&wrap(first.id.meaning(), &start, INDENT, style.columns()));
+        let start = level_start(first.level, style);
+        let meaning = wrap(first.id.meaning(), &start, LEVEL_INDENT, style.columns());
+        out.push_str(&meaning);
         for finding in group {
             let text = text_with_lines(finding, audit);
             let text = clean(&text).replace(" %", &format!("{GLUE}%"));
-            let deeper = format!("{INDENT}  ");
-            out.push_str(&wrap(&text, INDENT, &deeper, style.columns()));
+            let deeper = format!("{LEVEL_INDENT}  ");
+            out.push_str(&wrap(&text, LEVEL_INDENT, &deeper, style.columns()));
         }
     }
     out
@@ -133,12 +129,11 @@ fn conclusions(audit: &Audit, style: &Style) -> String {
 
 /// The study that would answer the open questions.
 fn settling(study: &str, style: &Style) -> String {
-    let words = "What would settle it, with COMMAND for what starts each server:";
+    let words =
+        "This study would decide it. Replace COMMAND with the command that starts each server:";
     let command = wrap(&clean(study), "  $ ", "      ", style.columns());
     style.paragraph(words) + &command
 }
 
-/// As wide as the longest level and a space.
-const INDENT: &str = "       ";
 /// The number of unreadable lines that are listed per file.
 const UNREAD_MOST: usize = 5;

@@ -74,7 +74,7 @@ fn finish(
 fn unreadable(line: usize) -> Unread {
     Unread {
         line,
-        why: "a row of a table whose cells are not those of its head".to_owned(),
+        why: "a row of a table whose cells do not match its header".to_owned(),
     }
 }
 

@@ -29,7 +29,7 @@ fn every_figure_that_contradicts_others_is_found() {
         (
             "100%    125",
             "100%    155",
-            "100 % is 155, and 125 above it",
+            "100 % is 155, but the table above it shows 125",
         ),
         ("-c 500 ", "-c 50 ", "sets 50 connections"),
     ];
@@ -67,7 +67,11 @@ fn every_figure_that_contradicts_others_is_found() {
             "total 99.7%",
             "(3.13 + 13.73) s of CPU time ÷ 17.800 s",
         ),
-        ("2xx=10000", "2xx=9000", "statuses of 9000 replies"),
+        (
+            "2xx=10000",
+            "2xx=9000",
+            "the statuses add up to 9000 responses",
+        ),
     ] {
         let wrong = text("app-server.httperf.txt").replacen(from, to, 1);
         let audit = of(&wrong);
@@ -218,6 +222,6 @@ fn a_copied_report_counts_as_one_run() {
     );
     assert!(
         audit.conclusions[0]
-            .starts_with("a: 5555.34 requests/s, with a new connection for each, in")
+            .starts_with("a: 5555.34 requests/s, with a new connection per request, in")
     );
 }

@@ -1,7 +1,8 @@
 //! The reports of two published comparisons, with expectations that a person read from them.
 
-use abx_audit::{AuditFindingId as Id, FigureKey, LoadTool};
+use abx_audit::{AuditFindingId as Id, FigureKey, LoadTool, audit_text};
 use abx_evidence::Level;
+use abx_report::printing::Style;
 
 use crate::{found, of_files, printed, value};
 
@@ -87,6 +88,19 @@ fn error_responses_void_a_rate() {
         .iter()
         .find(|conclusion| conclusion.starts_with("nginx: nothing"));
     assert!(last.is_some(), "{:?}", audit.conclusions);
+}
+
+#[test]
+fn levels_have_the_words_of_all_reports() {
+    // Method: the text of an audit with findings of every level.
+    let text = audit_text(&of_files(&AB), &Style::plain());
+    for start in [
+        "\nno result  Errors or redirects",
+        "\nlimit      Connections without",
+        "\nnote       Quantiles from few",
+    ] {
+        assert!(text.contains(start), "{start}: {text}");
+    }
 }
 
 #[test]

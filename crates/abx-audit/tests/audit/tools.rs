@@ -222,7 +222,7 @@ fn a_target_rate_of_httperf_is_not_a_capacity() {
         (Id::ErrorResponses, "100 of 14900 responses"),
         (
             Id::FailedRequests,
-            "20 failed beside 14900 complete (20 timed out)",
+            "14900 completed and 20 failed (20 timed out)",
         ),
         (Id::GeneratorCpu, "99.8 %"),
     ] {

@@ -3,7 +3,7 @@
 use abx_evidence::Level;
 
 use super::parts::{Document, DocumentPart};
-use crate::words::prose::{LEVEL_COLUMNS, level_tag};
+use crate::words::prose::{LEVEL_INDENT, level_start};
 use crate::words::style::Style;
 use crate::words::wrap::{clean, wrap};
 
@@ -50,14 +50,15 @@ impl DocumentPart {
 }
 
 fn limit(level: Level, seen: &[String], remedies: &[String], style: &Style) -> String {
-    let (word, tint) = level_tag(level);
-    let indent = " ".repeat(LEVEL_COLUMNS);
-    let first = style.paint(word, tint) + &" ".repeat(LEVEL_COLUMNS - word.len());
-    let [arrow, deeper] = ["→ ", "  "].map(|sign| format!("{indent}{sign}"));
+    let start = level_start(level, style);
+    let [arrow, deeper] = ["→ ", "  "].map(|sign| format!("{LEVEL_INDENT}{sign}"));
     let mut out = String::new();
     for (number, text) in seen.iter().enumerate() {
-        let first = if number == 0 { &first } else { &indent };
-        out.push_str(&wrap(text, first, &indent, style.columns()));
+        let first = match number {
+            0 => start.as_str(),
+            _ => LEVEL_INDENT,
+        };
+        out.push_str(&wrap(text, first, LEVEL_INDENT, style.columns()));
     }
     for remedy in remedies {
         out.push_str(&wrap(remedy, &arrow, &deeper, style.columns()));

@@ -3,7 +3,7 @@
 
 use abx_evidence::{Finding, Level};
 
-use crate::words::style::Tint;
+use crate::words::style::{Style, Tint};
 use crate::words::units::{GLUE, grouped};
 use crate::words::wrap::clean;
 
@@ -35,7 +35,8 @@ pub(crate) fn remedy(finding: &Finding) -> String {
 }
 
 /// The word of a level in text and Markdown, and its colour on a terminal.
-pub(crate) fn level_tag(level: Level) -> (&'static str, Tint) {
+#[must_use]
+pub fn level_tag(level: Level) -> (&'static str, Tint) {
     match level {
         Level::Note => ("note", Tint::Plain),
         Level::Bound => ("limit", Tint::Doubtful),
@@ -43,8 +44,15 @@ pub(crate) fn level_tag(level: Level) -> (&'static str, Tint) {
     }
 }
 
-/// Columns of the longest level tag and a gap.
-pub(crate) const LEVEL_COLUMNS: usize = 11;
+/// The start of the first line of a finding: the word of its level, as wide as [`LEVEL_INDENT`].
+#[must_use]
+pub fn level_start(level: Level, style: &Style) -> String {
+    let (word, tint) = level_tag(level);
+    style.paint(word, tint) + &LEVEL_INDENT[word.len()..]
+}
+
+/// The start of the other lines of a finding, as wide as the longest level and a gap.
+pub const LEVEL_INDENT: &str = "           ";
 
 fn names(finding: &Finding) -> Vec<&str> {
     let names = [&finding.subject, &finding.load];
@@ -151,6 +159,20 @@ const NAMED_BY_NUMBER: [&str; 6] = ["process", "pid", "PID", "status", "line", "
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_text_of_every_level_begins_in_the_same_column() {
+        // Method: each level, without colours.
+        let table = [
+            (Level::Note, "note       "),
+            (Level::Bound, "limit      "),
+            (Level::Void, "no result  "),
+        ];
+        for (level, expected) in table {
+            assert_eq!(level_start(level, &Style::plain()), expected);
+            assert_eq!(LEVEL_INDENT.len(), expected.len());
+        }
+    }
 
     #[test]
     fn figures_in_messages_have_grouped_thousands_and_names_stay() {

@@ -220,7 +220,7 @@ fn ports(readings: &Readings) -> Check {
     };
     let count = u64::from(last.saturating_sub(first)) + 1;
     let message = format!(
-        "local ports {first} to {last}: {count} connections from one address of ours to one \
+        "local ports {first} to {last}: {count} connections from one local address to one \
          server; on this machine abx spreads them over 127.0.0.x"
     );
     // Servers under test get ports below the range, so it must not begin too low.

@@ -1,9 +1,9 @@
 //! `abx explain`: the meaning of a name in a report, without a network.
 
-use abx_evidence::{FindingId, Level};
+use abx_evidence::FindingId;
 use abx_lab::meant;
 use abx_report::Style;
-use abx_report::printing::wrap;
+use abx_report::printing::{level_tag, wrap};
 use abx_verdict::{Declared as _, Verdict};
 use clap::Args;
 
@@ -166,12 +166,8 @@ fn entries() -> Vec<Entry> {
 }
 
 fn finding(id: &FindingId) -> Entry {
-    let level = |level: &Level| match level {
-        Level::Note => "note",
-        Level::Bound => "limit",
-        Level::Void => "no result",
-    };
-    let levels: Vec<&str> = id.levels().iter().map(level).collect();
+    let levels = id.levels().iter().map(|level| level_tag(*level).0);
+    let levels: Vec<&str> = levels.collect();
     Entry {
         kind: Kind::Finding,
         name: id.name().to_owned(),

@@ -131,7 +131,8 @@ struct StudyRun {
     loads: Vec<String>,
     /// A first look: six blocks within 20 minutes.
     ///
-    /// The time includes --install; --budget sets another one. Comparisons may stay undecided.
+    /// Three of these minutes are reserved for --install; --budget replaces the other 17.
+    /// Comparisons may stay undecided.
     #[arg(long, help_heading = "Study", conflicts_with_all = ["tiny", "blocks", "pilot"])]
     quick: bool,
     /// A smoke test of a minute or two: one block of short slices, with the first position of
