@@ -27,9 +27,10 @@ const CALLS_MAX: usize = 3;
 /// A line with less of the difference is not named.
 const NAMED_SHARE_MIN: f64 = 0.05;
 /// Pairs explained on a terminal. A study with more than [`MANY_PAIRS`] explains one, because the
-/// table of many pairs takes most of a screen.
+/// table of many pairs takes most of a screen. So does a brief report of many comparisons.
 const PAIRS_MAX: usize = 3;
 const MANY_PAIRS: usize = 5;
+const MANY_COMPARISONS: usize = 15;
 /// Pairs explained on a page, with all of their lines. The record has every pair.
 const PAGE_PAIRS_MAX: usize = 30;
 /// A note names subjects with a larger share of user code in functions without names.
@@ -59,14 +60,18 @@ impl Figures {
 /// A sentence per pair on why the pairs that differ most do so; nothing unless subjects were
 /// sampled. Pairs without a certain part are left out if others have one. A full report adds
 /// their figures, and their lines if the pairs are few. A brief report adds figures for a single
-/// pair.
+/// pair, and leaves the screen to faults if there are several.
 pub(crate) fn why(record: &StudyRecord, extent: ReportExtent) -> Document {
-    let pairs = explained(record);
     let is_full = extent == ReportExtent::Full;
+    if !is_full && record.measured.faults.len() > 1 {
+        return Document::default();
+    }
+    let pairs = explained(record);
     let is_only = record.conclusions.cpu_differences.len() == 1;
     let compared = firsts_and_others(&pairs).0.len();
     let are_few = compared <= PAIRS_MAX;
-    let are_many = compared > MANY_PAIRS;
+    let is_crowded = !is_full && record.conclusions.primary().count() > MANY_COMPARISONS;
+    let are_many = compared > MANY_PAIRS || is_crowded;
     let figures = Figures {
         named: if are_many {
             NAMED_OF_MANY_MAX
