@@ -1,6 +1,6 @@
 //! Findings about mistakes planted in a report.
 
-use abx_audit::{AuditFindingId as Id, FigureKey};
+use abx_audit::{Audit, AuditFindingId as Id, FigureKey};
 
 use crate::{found, of, of_texts, printed, text};
 
@@ -38,13 +38,7 @@ fn every_figure_that_contradicts_others_is_found() {
         let wrong = right.replacen(from, to, 1);
         assert_ne!(wrong, right);
         let audit = of(&wrong);
-        let contradictions = found(&audit, Id::Contradiction);
-        assert!(
-            contradictions
-                .iter()
-                .any(|finding| finding.message.contains(about)),
-            "{to}: {contradictions:#?}"
-        );
+        assert_contradiction(&audit, about);
         assert!(
             audit.conclusions[0].contains("nothing"),
             "{:?}",
@@ -74,15 +68,20 @@ fn every_figure_that_contradicts_others_is_found() {
         ),
     ] {
         let wrong = text("app-server.httperf.txt").replacen(from, to, 1);
-        let audit = of(&wrong);
-        let contradictions = found(&audit, Id::Contradiction);
-        assert!(
-            contradictions
-                .iter()
-                .any(|finding| finding.message.contains(about)),
-            "{to}: {contradictions:#?}"
-        );
+        assert_contradiction(&of(&wrong), about);
     }
+}
+
+/// Asserts that a contradiction has this text in its message.
+#[track_caller]
+fn assert_contradiction(audit: &Audit, about: &str) {
+    let contradictions = found(audit, Id::Contradiction);
+    assert!(
+        contradictions
+            .iter()
+            .any(|finding| finding.message.contains(about)),
+        "{about}: {contradictions:#?}"
+    );
 }
 
 #[test]

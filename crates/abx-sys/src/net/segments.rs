@@ -35,7 +35,7 @@ impl ReceivedSegments {
             states: ESTABLISHED,
             local_port: 0,
             remote_port: server.port(),
-            attribute: TCP_INFO,
+            attribute: Some(TCP_INFO),
         };
         let mut received = ReceivedSegments::default();
         query.each(|message| received.0.extend(connection(message)))?;

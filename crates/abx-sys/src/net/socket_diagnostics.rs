@@ -13,8 +13,9 @@ pub(crate) struct SocketQuery {
     pub(crate) states: u32,
     pub(crate) local_port: u16,
     pub(crate) remote_port: u16,
-    /// The attribute of each message after the socket's addresses: an `INET_DIAG_…`, from 1 to 8.
-    pub(crate) attribute: u16,
+    /// The attribute of each message after the socket's addresses, if any: an `INET_DIAG_…`, from 1
+    /// to 8.
+    pub(crate) attribute: Option<u16>,
 }
 
 impl SocketQuery {
@@ -59,7 +60,10 @@ impl SocketQuery {
         // Sequence and sender.
         request.extend([0; 8]);
         let (family, protocol) = (self.family.as_raw() as u8, libc::IPPROTO_TCP as u8);
-        request.extend([family, protocol, 1_u8 << (self.attribute - 1), 0]);
+        let attributes = self
+            .attribute
+            .map_or(0, |attribute| 1_u8 << (attribute - 1));
+        request.extend([family, protocol, attributes, 0]);
         request.extend(self.states.to_ne_bytes());
         request.extend(self.local_port.to_be_bytes());
         request.extend(self.remote_port.to_be_bytes());
@@ -90,20 +94,21 @@ pub(crate) fn attribute(message: &[u8], kind: u16) -> Option<&[u8]> {
     }
 }
 
-fn take<const N: usize>(bytes: &[u8], start: usize) -> Option<[u8; N]> {
-    bytes.get(start..)?.first_chunk().copied()
+/// Bytes of a message from this place on.
+pub(crate) fn bytes<const N: usize>(message: &[u8], start: usize) -> Option<[u8; N]> {
+    message.get(start..)?.first_chunk().copied()
 }
 
 fn half(bytes: &[u8], start: usize) -> Option<u16> {
-    take(bytes, start).map(u16::from_ne_bytes)
+    self::bytes(bytes, start).map(u16::from_ne_bytes)
 }
 
 pub(crate) fn word(bytes: &[u8], start: usize) -> Option<u32> {
-    take(bytes, start).map(u32::from_ne_bytes)
+    self::bytes(bytes, start).map(u32::from_ne_bytes)
 }
 
 pub(crate) fn double(bytes: &[u8], start: usize) -> Option<u64> {
-    take(bytes, start).map(u64::from_ne_bytes)
+    self::bytes(bytes, start).map(u64::from_ne_bytes)
 }
 
 // From include/uapi/linux/netlink.h, sock_diag.h and inet_diag.h.
@@ -115,6 +120,10 @@ const REQUEST_DUMP: u16 = 0x301;
 const ERROR: u16 = 2;
 const DONE: u16 = 3;
 pub(crate) const MESSAGE_BYTES: usize = 72;
+/// The place of a socket's inode in its message.
+pub(crate) const INODE: usize = 68;
+/// The set that has only the state `TCP_LISTEN`.
+pub(crate) const LISTENING: u32 = 1 << 10;
 const ATTRIBUTE_HEADER_BYTES: usize = 4;
 /// The kernel sends up to 32 KiB at once.
 const BUFFER_BYTES: usize = 64 << 10;

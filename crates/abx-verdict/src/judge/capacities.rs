@@ -316,7 +316,6 @@ fn bracket(rates: &[RateUsage]) -> RateBracket {
 }
 
 /// The positions of a single block.
-
 fn positions(rates: &[RateUsage]) -> Vec<Position<'_>> {
     let positions = rates.iter().map(|RateUsage { at, usage }| Position {
         at: *at,

@@ -10,15 +10,11 @@ use rustix::net::AddressFamily;
 
 use super::sockets::listeners_at;
 use crate::net::server_address::ServerAddress;
-use crate::net::socket_diagnostics::{SocketQuery, attribute, word};
+use crate::net::socket_diagnostics::{INODE, LISTENING, SocketQuery, attribute, word};
 
-/// The set that has only the state `TCP_LISTEN`.
-const LISTENING: u32 = 1 << 10;
 /// `INET_DIAG_SKMEMINFO`, and the place of the drops in it.
 const MEMORY: u16 = 7;
 const DROPS: usize = 8;
-/// Where a socket's inode stands in a message.
-const INODE: usize = 68;
 
 /// The connections that each listener at one address has dropped so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,7 +50,7 @@ pub fn listen_drops(address: ServerAddress) -> io::Result<ListenDrops> {
                 states: LISTENING,
                 local_port: address.port(),
                 remote_port: 0,
-                attribute: MEMORY,
+                attribute: Some(MEMORY),
             };
             query.each(|message| {
                 let pair = listener(message);

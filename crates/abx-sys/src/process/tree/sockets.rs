@@ -5,14 +5,22 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use rustix::net::AddressFamily;
+
 use crate::kernel_files::if_there;
 use crate::net::server_address::{ServerAddress, SocketPath};
+use crate::net::socket_diagnostics::{INODE, LISTENING, SocketQuery, bytes, word};
 
 /// The state of a listener in /proc/net/tcp.
 const LISTENS: &str = "0A";
 
 /// The flag of a listener in /proc/net/unix (`__SO_ACCEPTCON`).
 const UNIX_LISTENS: u32 = 1 << 16;
+
+/// Places in an `inet_diag_msg`. The receive queue of a listener holds connections.
+const LOCAL_PORT: usize = 4;
+const LOCAL_ADDRESS: usize = 8;
+const RECEIVE_QUEUE: usize = 56;
 
 /// Bytes of one read: the kernel then stops soon after the last listener.
 const READ_BYTES: usize = 4096;
@@ -74,7 +82,8 @@ fn unix_listener(line: &str, path: &str) -> Option<u64> {
 }
 
 fn listeners_of(address: SocketAddr) -> io::Result<Vec<Listener>> {
-    let all_listeners = listeners()?;
+    // Some kernels have no socket diagnostics.
+    let all_listeners = listeners_on_port(address.port()).or_else(|_| listeners())?;
     // `::ffff:127.0.0.1` is 127.0.0.1.
     let ip_addr = address.ip().to_canonical();
     let every_v4 = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
@@ -89,6 +98,37 @@ fn listeners_of(address: SocketAddr) -> io::Result<Vec<Listener>> {
     });
     let mut outcome = result.filter(|some: &Vec<Listener>| !some.is_empty());
     Ok(outcome.next().unwrap_or_default())
+}
+
+/// The listeners on a port, by the kernel's diagnostics. /proc/net/tcp takes milliseconds where few
+/// connections are open: after the last listener, the kernel searches its whole table for one.
+fn listeners_on_port(port: u16) -> io::Result<Vec<Listener>> {
+    let mut listeners = Vec::new();
+    for family in [AddressFamily::INET, AddressFamily::INET6] {
+        let query = SocketQuery {
+            family,
+            states: LISTENING,
+            local_port: port,
+            remote_port: 0,
+            attribute: None,
+        };
+        query.each(|message| listeners.extend(diagnosed_listener(message)))?;
+    }
+    Ok(listeners)
+}
+
+/// The listener of one `inet_diag_msg`.
+fn diagnosed_listener(message: &[u8]) -> Option<Listener> {
+    let ip = match AddressFamily::from_raw(u16::from(*message.first()?)) {
+        AddressFamily::INET => IpAddr::from(bytes::<4>(message, LOCAL_ADDRESS)?),
+        _ => IpAddr::from(bytes::<16>(message, LOCAL_ADDRESS)?).to_canonical(),
+    };
+    let port = u16::from_be_bytes(bytes(message, LOCAL_PORT)?);
+    Some(Listener {
+        address: SocketAddr::new(ip, port),
+        inode: word(message, INODE)?.into(),
+        queued: word(message, RECEIVE_QUEUE)?.into(),
+    })
 }
 
 fn listeners() -> io::Result<Vec<Listener>> {
@@ -206,6 +246,8 @@ fn socket_inode(target: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{TcpListener, TcpStream};
+
     use proptest::prelude::*;
 
     use super::*;
@@ -238,6 +280,24 @@ mod tests {
     }
 
     #[test]
+    fn diagnostics_and_proc_show_the_same_listeners() {
+        // Method: listeners of both families, one with a connection in its queue.
+        let version_4 = TcpListener::bind("127.0.0.1:0").unwrap();
+        let version_6 = TcpListener::bind("[::1]:0").unwrap();
+        let _queued = TcpStream::connect(version_4.local_addr().unwrap()).unwrap();
+        for (listener, queued) in [(&version_4, 1), (&version_6, 0)] {
+            let address = listener.local_addr().unwrap();
+            let is_there = |listener: &Listener| listener.address == address;
+            let diagnosed = listeners_on_port(address.port()).unwrap();
+            let by_proc = listeners().unwrap();
+            let diagnosed: Vec<_> = diagnosed.into_iter().filter(is_there).collect();
+            let by_proc: Vec<_> = by_proc.into_iter().filter(is_there).collect();
+            assert_eq!(diagnosed, by_proc);
+            assert_eq!(diagnosed[0].queued, queued);
+        }
+    }
+
+    #[test]
     fn lines_of_unix_sockets_are_read() {
         // Method: a listener's line, then the same of a connection, of other paths, and a head.
         let line = "0000000000000000: 00000002 00000000 00010000 0001 01 26311 /run/a b.sock";
@@ -258,6 +318,7 @@ mod tests {
         fn no_text_panics(text in any::<String>(), cut in 0..LINE.len()) {
             // Method: any text, and the real line cut anywhere.
             let _ = listener(&text);
+            let _ = diagnosed_listener(text.as_bytes());
             let _ = listener(&LINE[..cut]);
             let _ = unix_listener(&format!("{text} /x"), "/x");
             let _ = address(&text);
