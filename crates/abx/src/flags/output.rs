@@ -420,7 +420,7 @@ pub fn print(report: &str, record: &impl Serialize, flags: &OutputFlags) -> Resu
     print_with(report, record, flags, [])
 }
 
-/// Like [`print`], with other formats: the flag, the place and the text of each.
+/// Like [`print()`], with other formats: the flag, the place and the text of each.
 pub fn print_with<'a>(
     report: &str,
     record: &impl Serialize,
