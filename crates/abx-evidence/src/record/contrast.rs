@@ -31,7 +31,9 @@ impl Contrast {
         self.is_of(&load.name) || self.is_of(load.name_of_grid())
     }
 
-    fn is_of(&self, name: &str) -> bool {
+    /// Whether it was requested under the load or fault of this name.
+    #[must_use]
+    pub fn is_of(&self, name: &str) -> bool {
         self.loads.is_empty() || self.loads.iter().any(|load| load == name)
     }
 }
@@ -53,6 +55,17 @@ impl Measured {
     #[must_use]
     pub fn pairs_of_fault(&self, fault: &str) -> Vec<[&str; 2]> {
         self.pairs_where(|contrast| contrast.is_of(fault))
+    }
+
+    /// Whether verdicts need a subject under a load: it is compared there, or under a fault during
+    /// this load. All are needed where nothing is compared, and those that are compared nowhere.
+    #[must_use]
+    pub fn is_needed(&self, load: &LoadRecord, subject: &str) -> bool {
+        let is_in = |pairs: &[[&str; 2]]| pairs.iter().any(|pair| pair.contains(&subject));
+        let faults = self.faults.iter().filter(|fault| fault.load == load.name);
+        let struck = faults.flat_map(|fault| self.pairs_of_fault(&fault.name));
+        let compared: Vec<_> = self.pairs_under(load).into_iter().chain(struck).collect();
+        compared.is_empty() || is_in(&compared) || !is_in(&self.pairs())
     }
 
     /// The baseline of all pairs, if they have the same one.

@@ -9,15 +9,17 @@ use abx_evidence::record::{Interleave, PilotRecord, PilotSubject};
 use crate::measure::opened_pool::OpenedPool;
 use crate::measure::running_subjects::{Abort, RunningSubjects};
 
-/// Opens and holds each subject's connections once, and sets how blocks run: without a warm-up,
-/// since the load measures a fresh server.
+/// Opens and holds each subject's connections once, except those of the subjects left out, and sets
+/// how blocks run: without a warm-up, since the load measures a fresh server.
 pub fn pilot(
     running: &mut RunningSubjects,
     plans: &[LoadPlan],
+    left_out: &[usize],
     hold_ns: u64,
 ) -> Result<PilotRecord, Abort> {
     let mut subjects = BTreeMap::new();
-    for (subject, plan) in plans.iter().enumerate() {
+    let offered = plans.iter().enumerate();
+    for (subject, plan) in offered.filter(|(subject, _)| !left_out.contains(subject)) {
         let opened = running.open(plan)?;
         let held = hold(running, subject, plan, &opened, hold_ns);
         running.generator.close(opened.pool);

@@ -55,6 +55,8 @@ pub struct PilotOptions {
     pub within_ns: Option<u64>,
     /// Why blocks have to consist of trials, if they do.
     pub trials_because: Option<String>,
+    /// The subjects that it omits, by their places.
+    pub left_out: Vec<usize>,
 }
 
 /// Explores the subjects under one load, and sets how its blocks run.
@@ -68,10 +70,12 @@ pub fn pilot(
     let began = running.generator.now();
     let ends = options.within_ns.map(|within| began.plus(Nanos(within)));
     let mut subjects = BTreeMap::new();
-    for (subject, plan) in plans.iter().enumerate() {
+    let mut offered: Vec<(usize, &LoadPlan)> = plans.iter().enumerate().collect();
+    offered.retain(|(subject, _)| !options.left_out.contains(subject));
+    for (explored, (subject, plan)) in offered.iter().copied().enumerate() {
         let now = running.generator.now();
         // Time that a subject leaves over goes to the subjects after it.
-        let part = |ends: Nanos| Nanos(ends.since(now).0 / (plans.len() - subject) as u64);
+        let part = |ends: Nanos| Nanos(ends.since(now).0 / (offered.len() - explored) as u64);
         let until = ends.map(|ends| now.plus(part(ends)));
         let pilot_subject = explore(running, subject, plan, options.effort, until)?;
         subjects.insert(running.names[subject].clone(), pilot_subject);

@@ -52,8 +52,11 @@ pub struct FoundCapacity {
 /// Searches rates for one set of running subjects, and keeps the results.
 #[derive(Debug, Default)]
 pub struct RateSearch {
-    /// The throughput of the slowest subject, by loads that differ only in their share of it.
-    slowest: Vec<(Load, f64)>,
+    /// The subjects that the search omits, by their places. Set before each load.
+    pub left_out: Vec<usize>,
+    /// The throughput of the slowest subject, by loads that differ only in their share of it, and
+    /// the subjects left out.
+    slowest: Vec<((Load, Vec<usize>), f64)>,
     pub capacities: Vec<FoundCapacity>,
 }
 
@@ -89,7 +92,7 @@ impl RateSearch {
         (objective, spacing): (&Objective, Spacing),
     ) -> Result<Vec<Load>, Abort> {
         let mut capacities = Vec::with_capacity(plans.len());
-        for (subject, plan) in plans.iter().enumerate() {
+        for (subject, plan) in self.offered(plans) {
             let ceiling = ABOVE_CLOSED * closed_loop_throughput(running, subject, plan)?;
             let search = CapacitySearch {
                 objective,
@@ -101,14 +104,17 @@ impl RateSearch {
             (running.on_pending)(Pending::Over);
             capacities.push(result?);
         }
-        let by_subject = running.names.iter().zip(&capacities);
-        self.capacities
-            .extend(by_subject.map(|(subject, per_s)| FoundCapacity {
+        let names = self.offered(plans).into_iter();
+        let names = names.map(|(subject, _)| &running.names[subject]);
+        let estimates = names
+            .zip(&capacities)
+            .map(|(subject, per_s)| FoundCapacity {
                 subject: subject.clone(),
                 objective: objective.clone(),
                 load: load.name.clone(),
                 per_s: *per_s,
-            }));
+            });
+        self.capacities.extend(estimates);
         let loads: Vec<Load> = grid(&capacities)
             .into_iter()
             .filter_map(|rate| found_before(load, rate))
@@ -133,15 +139,24 @@ impl RateSearch {
             rate: RateSpec::AsPaced,
             ..load.clone()
         };
+        let alike = (alike, self.left_out.clone());
         if let Some((_, slowest)) = self.slowest.iter().find(|(known, _)| *known == alike) {
             return Ok(*slowest);
         }
         let mut slowest = f64::INFINITY;
-        for (subject, plan) in plans.iter().enumerate() {
+        for (subject, plan) in self.offered(plans) {
             slowest = slowest.min(closed_loop_throughput(running, subject, plan)?);
         }
         self.slowest.push((alike, slowest));
         Ok(slowest)
+    }
+
+    /// The subjects that the search loads, by their places, with their plans.
+    fn offered<'a>(&self, plans: &'a [LoadPlan]) -> Vec<(usize, &'a LoadPlan)> {
+        let plans = plans.iter().enumerate();
+        plans
+            .filter(|(subject, _)| !self.left_out.contains(subject))
+            .collect()
     }
 }
 

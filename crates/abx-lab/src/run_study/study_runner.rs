@@ -291,6 +291,7 @@ impl StudyRunner<'_> {
         }
         let mut random = self.random(u64::MAX - 1);
         let offered = self.context.loads.clone();
+        let left_out = self.unneeded();
         let StartedBlock {
             mut running, loads, ..
         } = self.context.start_block(&mut random)?;
@@ -298,8 +299,10 @@ impl StudyRunner<'_> {
         let resolved: Result<Vec<Vec<Load>>, Abort> = offered
             .iter()
             .zip(&loads)
-            .map(|(load, started)| {
+            .zip(left_out)
+            .map(|((load, started), left_out)| {
                 running.begin_load(started.cache);
+                search.left_out = left_out;
                 search.loads(&mut running, load, &started.plans)
             })
             .collect();
@@ -315,7 +318,8 @@ impl StudyRunner<'_> {
 
     fn pilot(&mut self) -> Result<(), Abort> {
         let mut random = self.random(u64::MAX);
-        let trial_reasons = self.trial_reasons();
+        let left_out = self.unneeded();
+        let trial_reasons = self.trial_reasons(&left_out);
         let began = Instant::now();
         let offered = self.context.loads.clone();
         let StartedBlock {
@@ -324,11 +328,12 @@ impl StudyRunner<'_> {
         let names = running.names.clone();
         let starting = began.elapsed();
         let share = PilotShare::of(self.study, &offered, self.started.elapsed());
-        // The rates of a list that abx made share one pilot.
-        let mut lists: Vec<(LoadSettings, PilotRecord)> = Vec::new();
+        // The rates of a list that abx made share one pilot if they have the same subjects.
+        let mut lists: Vec<((LoadSettings, &[usize]), PilotRecord)> = Vec::new();
         let records = self.record.measured.loads.iter_mut();
         for (place, (load, started)) in records.zip(&loads).enumerate() {
-            let list = list_of(&load.settings);
+            let left_out = &left_out[place][..];
+            let list = list_of(&load.settings).map(|settings| (settings, left_out));
             let known = lists
                 .iter()
                 .find(|(settings, _)| list.as_ref() == Some(settings));
@@ -336,7 +341,7 @@ impl StudyRunner<'_> {
             let pilot_record = match (known, load.settings.exchange.hold_ns) {
                 (Some((_, pilot_record)), _) => pilot_record.clone(),
                 (None, Some(hold_ns)) => {
-                    idle_connections::pilot(&mut running, &started.plans, hold_ns)?
+                    idle_connections::pilot(&mut running, &started.plans, left_out, hold_ns)?
                 }
                 (None, None) => {
                     running.begin_load(started.cache);
@@ -344,6 +349,7 @@ impl StudyRunner<'_> {
                         effort: self.study.pilot.under(place == 0),
                         within_ns: share.part(place, self.started.elapsed()),
                         trials_because: trial_reasons[place].clone(),
+                        left_out: left_out.to_vec(),
                     };
                     pilot(&mut running, self.study, &started.plans, options)?
                 }
@@ -370,8 +376,9 @@ impl StudyRunner<'_> {
     fn failure_in_pilot(&self) -> Option<Abort> {
         let measured = &self.record.measured;
         let has_no_subject = |load: &LoadRecord| {
-            let mut subjects = measured.subjects.iter();
-            subjects.all(|subject| load.failure_in_pilot(&subject.name).is_some())
+            let subjects = measured.subjects.iter();
+            let mut loaded = subjects.filter(|subject| !load.is_never_offered(&subject.name));
+            loaded.all(|subject| load.failure_in_pilot(&subject.name).is_some())
         };
         if !measured.loads.iter().all(has_no_subject) {
             return None;
@@ -389,22 +396,37 @@ impl StudyRunner<'_> {
         Some(Abort::subject(name, error))
     }
 
-    /// Why the connections to all subjects cannot be open at once, for each load under which they
-    /// cannot.
-    fn trial_reasons(&self) -> Vec<Option<String>> {
-        let servers = (self.study.subjects.len(), self.study.ceiling.is_some());
+    /// The subjects that no verdict needs, by their places, for each load. A limit may need any.
+    fn unneeded(&self) -> Vec<Vec<usize>> {
+        let measured = &self.record.measured;
+        let under = |load: &LoadRecord| {
+            let subjects = measured.subjects.iter().enumerate();
+            let unneeded = subjects.filter(|(_, subject)| {
+                self.limits.is_empty() && !measured.is_needed(load, &subject.name)
+            });
+            unneeded.map(|(place, _)| place).collect()
+        };
+        measured.loads.iter().map(under).collect()
+    }
+
+    /// Why the connections to all subjects that are not left out cannot be open at once, for each
+    /// load under which they cannot.
+    fn trial_reasons(&self, left_out: &[Vec<usize>]) -> Vec<Option<String>> {
         let descriptors = (
             self.context.descriptors.soft,
             self.context.generator.threads(),
         );
-        let reason = |load: &Load| {
+        let reason = |(load, left_out): (&Load, &Vec<usize>)| {
             if load.shape.hold_ns().is_some() {
                 // The connections to a subject are closed before those to the next are opened.
                 return None;
             }
+            let subjects = self.study.subjects.len() - left_out.len();
+            let servers = (subjects, self.study.ceiling.is_some());
             too_many(load.connections, servers, descriptors)
         };
-        self.context.loads.iter().map(reason).collect()
+        let loads = self.context.loads.iter().zip(left_out);
+        loads.map(reason).collect()
     }
 
     /// The subjects that a block does not start: those that failed at an earlier start, and, in a
@@ -415,7 +437,7 @@ impl StudyRunner<'_> {
         let failed = starts.map(|start| start.subject.to_owned());
         let is_settled = |name: &str| {
             let mut loads = measured.loads.iter();
-            measured.faults.is_empty() && loads.all(|load| load.is_settled_for(name))
+            measured.faults.is_empty() && loads.all(|load| load.is_omitted(name))
         };
         let names = measured.subjects.iter().map(|subject| &subject.name);
         let settled = names.filter(|name| is_settled(name)).cloned();

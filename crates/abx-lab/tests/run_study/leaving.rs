@@ -62,7 +62,7 @@ fn blocks_compared(record: &StudyRecord, load: &str, subject: &str) -> u32 {
 
 pub fn a_load_that_is_settled_is_left_out_of_later_blocks() {
     // Method: the slow subject is compared under one of two loads, and the equal subjects under the
-    // other. Later blocks have only the other load.
+    // other. Each load is offered only to its pair. Later blocks have only the other load.
     let mut study = study_of_three();
     let more = Load {
         name: "c2".to_owned(),
@@ -88,6 +88,14 @@ pub fn a_load_that_is_settled_is_left_out_of_later_blocks() {
     assert_eq!(settled.subject, None);
     assert_eq!(settled.reason, SettledReason::Certain);
     assert_eq!(measured.load("c2").unwrap().settled, []);
+    for (load, pair) in [("c4", ["one", "slow"]), ("c2", ["one", "other"])] {
+        let pilot = measured.load(load).unwrap().pilot.as_ref().unwrap();
+        assert!(pilot.subjects.keys().eq(&pair), "{:?}", pilot.subjects);
+        let part = measured.block_loads(load).next().unwrap();
+        for subject in ["one", "other", "slow"] {
+            assert_eq!(part.has_loaded(subject), pair.contains(&subject));
+        }
+    }
     let last = last_complete(&record);
     let loads: Vec<&str> = last.loads.iter().map(|part| &*part.load).collect();
     assert_eq!((loads, last.index), (vec!["c2"], settled.blocks));

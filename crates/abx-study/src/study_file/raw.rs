@@ -149,7 +149,7 @@ pub struct RawContrast {
     /// The name of the subject that it is compared with.
     #[schemars(extend("examples" = ["nginx"]))]
     pub baseline: String,
-    /// The names of the loads under which the two are compared. A sweep's name stands for all its rows. Default: all loads.
+    /// The names of the loads under which the two are compared. A sweep's name stands for all its rows. A subject of contrasts gets only their loads. Default: all loads.
     #[schemars(length(min = 1), extend("examples" = [["small"]]))]
     pub loads: Option<Vec<String>>,
     /// The question that it answers. Reports print the question above the result. Contrasts with

@@ -54,6 +54,7 @@ impl<'a> OfferView<'a> {
             load,
             subjects: names
                 .map(|name| SubjectView::of(study, load, name))
+                .filter(|view| view.is_loaded() || !load.is_never_offered(view.subject))
                 .collect(),
             ceiling: SubjectView::of(study, load, CEILING),
         }

@@ -58,6 +58,12 @@ impl<'a> SubjectView<'a> {
         }
     }
 
+    /// Whether the load was offered to it in a block.
+    pub(crate) fn is_loaded(&self) -> bool {
+        let mut blocks = self.blocks.iter();
+        blocks.any(|block| block.part.has_loaded(self.subject))
+    }
+
     /// Verified responses per second; `None` when there was no load.
     pub(crate) fn throughput(&self) -> Option<f64> {
         self.sums.throughput(&self.load.settings)

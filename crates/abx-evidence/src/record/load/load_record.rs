@@ -84,6 +84,20 @@ impl LoadRecord {
         names.any(|name| name.as_ref().is_none_or(|name| name == subject))
     }
 
+    /// Whether the pilot omitted this subject under the load, and so do all blocks.
+    #[must_use]
+    pub fn is_never_offered(&self, subject: &str) -> bool {
+        let pilot = self.pilot.as_ref().map(|pilot| &pilot.subjects);
+        let explored = pilot.filter(|subjects| !subjects.is_empty());
+        explored.is_some_and(|subjects| !subjects.contains_key(subject))
+    }
+
+    /// Whether the next block omits this subject under the load.
+    #[must_use]
+    pub fn is_omitted(&self, subject: &str) -> bool {
+        self.is_never_offered(subject) || self.is_settled_for(subject)
+    }
+
     /// How a subject failed in this load's pilot, in words that follow its name.
     #[must_use]
     pub fn failure_in_pilot(&self, subject: &str) -> Option<&str> {

@@ -39,7 +39,7 @@ pub struct PilotRecord {
     pub shortened: bool,
     /// The warm-up of each subject in each block.
     pub warm_up_ns: u64,
-    /// The results of each subject.
+    /// The results of each subject that the load is offered to; empty for a run.
     pub subjects: BTreeMap<String, PilotSubject>,
 }
 

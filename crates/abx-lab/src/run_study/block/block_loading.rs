@@ -18,8 +18,8 @@ use abx_study::Load;
 pub struct BlockPart<'a> {
     pub name: &'a str,
     pub pilot: &'a PilotRecord,
-    /// Subjects that have failed or have enough blocks under this load, by their places among those
-    /// of the block.
+    /// Subjects that the pilot omitted, that have failed, or that have enough blocks under this
+    /// load, by their places among those of the block.
     pub left_out: Vec<usize>,
     /// The rate in a grid; `None` for a load outside any grid.
     pub grid: Option<GridPart<'a>>,
@@ -40,8 +40,8 @@ impl<'a> BlockPart<'a> {
         let is_alone = load.settings.objective.is_none();
         let subjects = (0..).zip(names).filter(|(_, name)| *name != CEILING);
         let has_failed = |name: &str| SubjectView::of(record, load, name).has_failed();
-        let left_out = subjects
-            .filter(|(_, name)| load.is_settled_for(name) || (is_alone && has_failed(name)));
+        let left_out =
+            subjects.filter(|(_, name)| load.is_omitted(name) || (is_alone && has_failed(name)));
         Some(BlockPart {
             name: &load.name,
             pilot: load.pilot.as_ref()?,

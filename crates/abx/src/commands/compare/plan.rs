@@ -17,14 +17,10 @@ pub fn plan(study: &Study, compare: &Compare) -> Result<End, Failure> {
     // A mistake in the expectations is found now, and not when the study runs.
     compare.expect.read(&known_of_study(study))?;
     let machine = this_machine().map_err(Failure::usage)?;
-    let pairs = match study.contrasts.len() {
-        0 => study.subjects.len().saturating_sub(1),
-        declared => declared,
-    };
     let planned = PlannedStudy {
         subjects: study.subjects.iter().map(outline).collect(),
         loads: study.loads.len(),
-        together: pairs,
+        together: most_pairs(study),
         budget_s: study.budget().as_secs_f64(),
         blocks: study.blocks,
         margin: study.margin,
@@ -35,6 +31,20 @@ pub fn plan(study: &Study, compare: &Compare) -> Result<End, Failure> {
     let plan = StudyPlan::of(planned, &past_studies()?);
     print!("{}", abx_report::plan_text(&plan, &style(&compare.output)));
     Ok(End::Done)
+}
+
+/// The number of pairs under the load that has the most.
+fn most_pairs(study: &Study) -> usize {
+    if study.contrasts.is_empty() {
+        return study.subjects.len().saturating_sub(1);
+    }
+    let pairs = study.loads.iter().map(|load| {
+        let contrasts = study.contrasts.iter();
+        contrasts
+            .filter(|contrast| contrast.is_of(&load.name))
+            .count()
+    });
+    pairs.max().unwrap_or_default()
 }
 
 fn outline(subject: &abx_lab::Subject) -> OutlineSubject {

@@ -1,8 +1,8 @@
 //! Loads that end before the others, and subjects that leave one of the loads.
 
-use abx_evidence::record::{Contrast, Measured, Settled, SettledReason};
+use abx_evidence::record::{Contrast, FaultAction, FaultRecord, Measured, Settled, SettledReason};
 use abx_evidence::{Finding, Held, Level, Outcome};
-use abx_fixtures::{judged, leave_after, longer, response, study, two_loads};
+use abx_fixtures::{judged, leave_after, longer, pilot, response, study, two_loads};
 use abx_model::LoadShape;
 use abx_stats::stop::{Decision, Reason};
 use abx_verdict::{
@@ -115,13 +115,7 @@ fn a_subject_is_settled_when_each_of_its_pairs_is() {
         ("same".to_owned(), Reason::Precise),
     ];
     assert_eq!(settled_subjects(&record), settled);
-    let contrast = |subject: &str, baseline: &str| Contrast {
-        subject: subject.to_owned(),
-        baseline: baseline.to_owned(),
-        loads: Vec::new(),
-        question: None,
-    };
-    record.settings.contrasts = vec![contrast("same", "old"), contrast("same", "near")];
+    record.settings.contrasts = vec![contrast("same", "old", &[]), contrast("same", "near", &[])];
     let settled = [("old".to_owned(), Reason::Precise)];
     assert_eq!(settled_subjects(&record), settled);
 }
@@ -159,6 +153,85 @@ fn a_subject_that_has_left_keeps_the_result_of_its_blocks() {
     assert!(blocks.is_empty() || blocks.contains(&7), "{blocks:?}");
     let no_void = |finding: &Finding| finding.level != Level::Void;
     assert!(after.validity.findings.iter().all(no_void));
+}
+
+fn contrast(subject: &str, baseline: &str, loads: &[&str]) -> Contrast {
+    Contrast {
+        subject: subject.to_owned(),
+        baseline: baseline.to_owned(),
+        loads: loads.iter().map(|&load| load.to_owned()).collect(),
+        question: None,
+    }
+}
+
+#[test]
+fn a_load_needs_the_subjects_of_its_pairs() {
+    // Method: four subjects under two loads and a fault, with contrasts under one load, under
+    // another, and under the fault; then without any.
+    let mut record = four();
+    let mut large = record.loads[0].clone();
+    large.name = "large".to_owned();
+    record.loads.push(large);
+    let needed = |record: &Measured, load: usize| -> Vec<String> {
+        let names = record.subjects.iter().map(|subject| subject.name.clone());
+        let is_needed = |name: &String| record.is_needed(&record.loads[load], name);
+        names.filter(is_needed).collect()
+    };
+    assert_eq!(needed(&record, 0), ["old", "same", "far", "near"]);
+    // No contrast has `near`.
+    record.settings.contrasts = vec![
+        contrast("same", "old", &["small"]),
+        contrast("far", "old", &["large"]),
+    ];
+    assert_eq!(needed(&record, 0), ["old", "same", "near"]);
+    assert_eq!(needed(&record, 1), ["old", "far", "near"]);
+    // No contrast has the other load.
+    record.settings.contrasts.pop();
+    assert_eq!(needed(&record, 1), ["old", "same", "far", "near"]);
+    record.settings.contrasts = vec![
+        contrast("same", "old", &["small", "large"]),
+        contrast("far", "old", &["small"]),
+        contrast("near", "old", &["killed"]),
+    ];
+    assert_eq!(needed(&record, 1), ["old", "same"]);
+    record.faults = vec![FaultRecord {
+        name: "killed".to_owned(),
+        load: "large".to_owned(),
+        action: FaultAction::Restart,
+        at_ns: 0,
+        within_ns: 1_000_000_000,
+        delayed_after_ns: 1_000_000,
+        left_out: Vec::new(),
+    }];
+    assert_eq!(needed(&record, 1), ["old", "same", "near"]);
+}
+
+#[test]
+fn a_subject_that_the_pilot_omits_has_no_figures_and_no_findings() {
+    // Method: a contrast leaves out one of four subjects, and so do the pilot and the blocks.
+    let mut record = four();
+    record.settings.contrasts = vec![
+        contrast("same", "old", &["small"]),
+        contrast("near", "old", &["small"]),
+        contrast("far", "old", &["large"]),
+    ];
+    pilot(&mut record).subjects.remove("far");
+    leave_after(&mut record, "far", 0);
+    record.loads[0].settled.clear();
+    assert!(record.loads[0].is_omitted("far") && !record.loads[0].is_omitted("near"));
+    let conclusions = judged(record);
+    assert!(conclusions.validity.findings.is_empty());
+    let [first, second] = &conclusions.primary().collect::<Vec<_>>()[..] else {
+        panic!("{conclusions:?}");
+    };
+    assert_eq!([first.together, second.together], [2, 2]);
+    let [ranking] = &conclusions.rankings[..] else {
+        panic!("{:?}", conclusions.rankings);
+    };
+    let places = ranking.places.iter().map(|place| place.subject.as_str());
+    assert_eq!(places.collect::<Vec<_>>(), ["near", "same", "old"]);
+    let mut summaries = conclusions.summaries.iter();
+    assert!(summaries.all(|summary| summary.subject != "far"));
 }
 
 /// Two loads that hold connections, over seven blocks without slices: memory is constant over
