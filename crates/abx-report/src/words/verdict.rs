@@ -129,7 +129,7 @@ pub(crate) fn sentence_of_all(
         return sentence(record, first, style);
     }
     let verdict = style.paint(word_of(first), tint(first.verdict));
-    let place = format!("under {}", names_of_loads(comparisons));
+    let place = format!("under {}", names_of_loads(record, comparisons));
     let ratio = ratio_range(comparisons);
     format!(
         "{}: {verdict}.",
@@ -138,12 +138,13 @@ pub(crate) fn sentence_of_all(
 }
 
 /// The names of the comparisons' loads; their number if they are many.
-pub(crate) fn names_of_loads(comparisons: &[&Comparison]) -> String {
+fn names_of_loads(record: &StudyRecord, comparisons: &[&Comparison]) -> String {
     let loads = comparisons.iter();
     let loads: Vec<String> = loads.map(|comparison| name(&comparison.load)).collect();
     match &loads[..] {
         [only] => only.clone(),
         [few @ .., last] if few.len() < LOADS_NAMED => format!("{} and {last}", few.join(", ")),
+        names if names.len() == record.measured.loads.len() => format!("all {} loads", names.len()),
         many => format!("{} loads", many.len()),
     }
 }

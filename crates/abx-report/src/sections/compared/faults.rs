@@ -2,7 +2,7 @@
 
 use abx_evidence::record::{FaultAction, FaultRecord, Whom};
 use abx_verdict::{
-    FaultMoment, FaultSummary, LostDifference, MeanInterval, StudyRecord, fault_course,
+    FaultMoment, FaultSummary, LostDifference, MeanInterval, StudyRecord, Verdict, fault_course,
 };
 
 use crate::document::{
@@ -13,7 +13,7 @@ use crate::html::charts::{
 };
 use crate::words::load::arrivals;
 use crate::words::ratio::Further;
-use crate::words::style::{ReportExtent, Style};
+use crate::words::style::{ReportExtent, Style, mark};
 use crate::words::units::{
     GLUE, NO_INTERVAL, UNKNOWN, figure, nanos, or_unknown, plural, seconds, whole_percent,
 };
@@ -146,14 +146,11 @@ fn mean(lost: &MeanInterval, due: Option<f64>) -> String {
 
 /// A mean number of requests, to a tenth below 100.
 fn requests(mean: f64) -> String {
-    match mean {
+    let sign = if mean < 0.0 { "\u{2212}" } else { "" };
+    match mean.abs() {
         0.0 => "0".to_owned(),
-        few if few.abs() < 100.0 => format!("{few:.1}"),
-        many => format!(
-            "{}{}",
-            if many < 0.0 { "-" } else { "" },
-            figure(many.abs())
-        ),
+        few if few < 100.0 => format!("{sign}{few:.1}"),
+        many => format!("{sign}{}", figure(many)),
     }
 }
 
@@ -238,8 +235,7 @@ pub(crate) fn faults(record: &StudyRecord, extent: ReportExtent, style: &Style) 
     Document::joined(faults).explained(&fault_legend(record))
 }
 
-/// A single fault as in [`faults`]; of several, the costs in one table that fits on a screen, and
-/// the losses that differ.
+/// A single fault as in [`faults`]; of several, the costs in one table that fits on a screen.
 pub(crate) fn faults_briefly(record: &StudyRecord, style: &Style) -> Document {
     let measured_faults = &record.measured.faults;
     if measured_faults.len() < 2 || record.conclusions.faults.is_empty() {
@@ -248,7 +244,12 @@ pub(crate) fn faults_briefly(record: &StudyRecord, style: &Style) -> Document {
     let cell = |fault: &FaultRecord, subject: &str| {
         let mut summaries = record.conclusions.faults.iter();
         let summary = summaries.find(|other| other.fault == fault.name && other.subject == subject);
-        summary.map_or(String::new(), |summary| cost(summary, fault, style))
+        summary.map_or(String::new(), |summary| {
+            let mut lost = record.conclusions.lost_to_faults.iter();
+            let lost = lost.find(|lost| lost.fault == fault.name && lost.subject == subject);
+            let verdict = lost.map(|lost| lost.verdict);
+            cost((summary, verdict), fault, style)
+        })
     };
     let subjects = record.measured.subjects.iter();
     let rows = subjects.map(|subject| {
@@ -266,19 +267,23 @@ pub(crate) fn faults_briefly(record: &StudyRecord, style: &Style) -> Document {
         legend: costs_legend(record),
         detail: CellDetail::Whole,
     }));
-    for differences in lost_alike(record) {
-        out.paragraph(lost_sentence_of_all(&differences, style));
-    }
     out
 }
 
-/// The cost of a fault for a subject: `4.2, 8 ms`, with a star if processes were missing.
-fn cost(summary: &FaultSummary, fault: &FaultRecord, style: &Style) -> String {
+/// The cost of a fault for a subject: `4.2▼, 8 ms`, with the mark of its verdict, and a star if
+/// processes were missing.
+fn cost(
+    (summary, verdict): (&FaultSummary, Option<Verdict>),
+    fault: &FaultRecord,
+    style: &Style,
+) -> String {
     if summary.left_out.is_some() {
         return left_out(summary, fault).to_owned();
     }
     let lost = or_unknown(summary.lost, |lost| requests(lost.mean));
     let lost = lost.trim_end_matches(".0");
+    let verdict = verdict.filter(|verdict| verdict.is_directed());
+    let verdict = verdict.map_or("", mark);
     let recovery = match summary.recovery_s {
         Some(span) if summary.unseen > 0 => {
             format!("{}{}", Further::AtMost.sign(style), seconds(span))
@@ -291,10 +296,10 @@ fn cost(summary: &FaultSummary, fault: &FaultRecord, style: &Style) -> String {
     } else {
         ""
     };
-    format!("{lost}, {recovery}{star}")
+    format!("{lost}{verdict}, {recovery}{star}")
 }
 
-/// The action of each fault, and the meaning of a star.
+/// The action of each fault, and the meanings of marks and of the star.
 fn costs_legend(record: &StudyRecord) -> String {
     let faults = record.measured.faults.iter();
     let actions = faults.map(|fault| format!("{}: {}", name(&fault.name), action(&fault.action)));
@@ -306,62 +311,13 @@ fn costs_legend(record: &StudyRecord) -> String {
     } else {
         ""
     };
-    format!("{}{star}.", actions.collect::<Vec<_>>().join("; "))
-}
-
-/// The losses that differ, grouped by fault, baseline and direction.
-fn lost_alike(record: &StudyRecord) -> Vec<Vec<&LostDifference>> {
-    let mut groups: Vec<Vec<&LostDifference>> = Vec::new();
-    let lost = record.conclusions.lost_to_faults.iter();
-    for difference in lost.filter(|difference| difference.verdict.is_directed()) {
-        let key = |other: &LostDifference| {
-            let names = [&other.fault, &other.baseline].map(String::clone);
-            (names, other.verdict)
-        };
-        let has_key = |group: &&mut Vec<&LostDifference>| key(group[0]) == key(difference);
-        match groups.iter_mut().find(has_key) {
-            Some(group) => group.push(difference),
-            None => groups.push(vec![difference]),
-        }
-    }
-    groups
-}
-
-/// One sentence for subjects that lose more, or fewer, requests to a fault than a baseline.
-fn lost_sentence_of_all(differences: &[&LostDifference], style: &Style) -> String {
-    let [first, .., last] = differences else {
-        let sentences = differences.iter().map(|only| lost_sentence(only, style));
-        return sentences.collect();
-    };
-    let names: Vec<String> = differences[..differences.len() - 1]
-        .iter()
-        .map(|difference| name(&difference.subject))
-        .collect();
-    let names = names.join(", ");
-    let sizes = differences.iter();
-    let sizes = sizes.map(|difference| difference.requests.mean.abs());
-    let [least, most] = [
-        sizes.clone().fold(f64::INFINITY, f64::min),
-        sizes.fold(0.0, f64::max),
-    ]
-    .map(requests);
-    let size = if least == most {
-        least
+    let mut lost = record.conclusions.lost_to_faults.iter();
+    let marks = if lost.any(|lost| lost.verdict.is_directed()) {
+        "; ▲ fewer, ▼ more requests lost than by the baseline"
     } else {
-        format!("{least} to {most}")
+        ""
     };
-    let word = if first.requests.mean < 0.0 {
-        "fewer"
-    } else {
-        "more"
-    };
-    format!(
-        "{names} and {} lose {size} {word} requests than {} per {}: {}.",
-        name(&last.subject),
-        name(&first.baseline),
-        name(&first.fault),
-        painted(first.verdict, style)
-    )
+    format!("{}{marks}{star}.", actions.collect::<Vec<_>>().join("; "))
 }
 
 /// A plot of the share of requests with a correct response in time around a fault.
@@ -474,11 +430,11 @@ mod tests {
         );
         assert_eq!(
             report(with(0.0, -0.8, 0.8), open),
-            "a and b lose the same number of requests per crash on average (-0.8 to 0.8): undecided."
+            "a and b lose the same number of requests per crash on average (−0.8 to 0.8): undecided."
         );
         assert_eq!(
             report(with(-0.7, -2.2, 0.8), open),
-            "a loses 0.7 fewer requests than b (-0.8 to 2.2) per crash: undecided."
+            "a loses 0.7 fewer requests than b (−0.8 to 2.2) per crash: undecided."
         );
         assert_eq!(
             report(with(4.2, 3.0, 5.4), Verdict::More),
@@ -574,35 +530,5 @@ mod tests {
             assert_eq!(mean(&lost, due), expected);
             assert_eq!(cut_ends(&[summary]), cut, "{expected}");
         }
-    }
-
-    #[test]
-    fn subjects_that_lose_alike_share_a_sentence() {
-        // Method: one subject, and three that lose fewer requests than the same baseline.
-        let difference = |subject: &str, mean: f64| LostDifference {
-            fault: "restart".to_owned(),
-            subject: subject.to_owned(),
-            baseline: "old".to_owned(),
-            requests: MeanInterval {
-                mean,
-                low: Some(mean - 1.0),
-                high: Some(mean + 1.0),
-            },
-            confidence: 0.97,
-            blocks: 6,
-            verdict: Verdict::Less,
-            too_few_blocks: false,
-        };
-        let means = [("a", -7.3), ("b", -21.7), ("c", -9.0)];
-        let [a, b, c] = means.map(|(name, mean)| difference(name, mean));
-        let style = Style::plain();
-        assert_eq!(
-            lost_sentence_of_all(&[&a, &b, &c], &style),
-            "a, b and c lose 7.3 to 21.7 fewer requests than old per restart: less."
-        );
-        assert_eq!(
-            lost_sentence_of_all(&[&a], &style),
-            lost_sentence(&a, &style)
-        );
     }
 }
