@@ -12,7 +12,7 @@ use abx_report::plural;
 use abx_verdict::catalog::{CheckRecord, SubjectStatus};
 use clap::{Arg, Args, Subcommand};
 
-use crate::commands::compare::{Absent, Extent, Loads, is_path, of_catalog};
+use crate::commands::compare::{Absent, Extent, Loads, is_path, part_of};
 use crate::commands::compare::{Compare, TrustFlag, confirm, perform};
 use crate::commands::install::install;
 use crate::flags::help;
@@ -22,7 +22,7 @@ use crate::ui::end::{End, Failure, notify};
 use crate::ui::invocation::own_program;
 use crate::ui::signals;
 
-/// List, show, check, install and run the built-in studies.
+/// List and show the built-in studies. Check, install and run these and your own.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     abx study list\n  \
@@ -84,30 +84,31 @@ struct StudyCheck {
     abx study install static-files\n  \
     abx study install ./my-study")]
 struct StudyInstall {
-    /// The study: its name from `abx study list`, or the directory of a study file.
-    #[arg(required = true, value_name = "NAME|PATH")]
+    #[arg(required = true, value_name = "NAME|PATH", help = STUDY)]
     names: Vec<String>,
     #[command(flatten)]
     trust: TrustFlag,
 }
 
-/// Run a built-in study, as `abx compare` runs a study file.
+/// Run a study, or only some of its subjects and loads.
 #[derive(Debug, Args)]
 #[command(
     mut_arg("words", |word| word
-        .value_name("NAME")
+        .value_name("NAME|PATH")
         .num_args(1)
         .action(clap::ArgAction::Set)
         .required(true)
-        .help("Name of the study, from `abx study list`")
-        .long_help("Name of the study, from `abx study list`")),
+        .help(STUDY)
+        .long_help(STUDY)),
     mut_args(|argument| help::without(argument, is_refused)),
     after_help = "`abx study run --help` has all flags and examples.",
     after_long_help = "Examples:\n  \
         abx study run nginx-sendfile --install\n  \
-        abx study run event-servers --quick --subjects libevent-2,node,nginx --loads kept-c50\n\n\
-        Subjects whose program you have to provide are skipped if it is missing, and the report \
-        states that. The study sets the load and its subjects, so flags for them are rejected."
+        abx study run event-servers --quick --subjects libevent-2,node,nginx --loads kept-c50\n  \
+        abx study run ./my-study --quick\n\n\
+        Subjects of a built-in study whose program you have to provide are skipped if it is \
+        missing, and the report states that. The study sets the load and its subjects, so flags \
+        for them are rejected."
 )]
 struct StudyRun {
     #[command(flatten)]
@@ -146,12 +147,16 @@ struct StudyRun {
     tiny: bool,
 }
 
-/// Whether a flag of `abx compare` is for settings that a built-in study has itself: its loads, its
-/// subjects, and whether its commands may run.
+/// The help of the word that names a study.
+const STUDY: &str =
+    "The study: its name from `abx study list`, or the path of a study file or its directory";
+
+/// Whether a flag of `abx compare` is for settings that a study has itself: its loads and its
+/// subjects.
 fn is_refused(argument: &Arg) -> bool {
     let heading = argument.get_help_heading().unwrap_or_default();
     let name = argument.get_id().as_str();
-    OF_LOADS.contains(&heading) || ["aa", "http2_for", "trust"].contains(&name)
+    OF_LOADS.contains(&heading) || ["aa", "http2_for"].contains(&name)
 }
 
 /// Headings of flags for settings of a study file.
@@ -260,9 +265,12 @@ fn origin(subject: &SubjectSpec) -> String {
 fn run(flags: &StudyRun) -> Result<End, Failure> {
     let mut compare = flags.compare.clone();
     let name = compare.words.first().cloned().unwrap_or_default();
-    let entry = entry(&name)?;
-    let cache = provision::cache_folder();
-    let folder = entry.unpack(&cache).map_err(Failure::usage)?;
+    let (path, absent) = if is_path(&name) {
+        (PathBuf::from(&name), Absent::Refused)
+    } else {
+        let folder = entry(&name)?.unpack(&provision::cache_folder());
+        (folder.map_err(Failure::usage)?, Absent::Skipped)
+    };
     let mut command = format!("abx study run {name}");
     if !flags.subjects.is_empty() {
         let _ = write!(command, " --subjects {}", flags.subjects.join(","));
@@ -284,14 +292,14 @@ fn run(flags: &StudyRun) -> Result<End, Failure> {
     let extent = Extent {
         command,
         subjects: &flags.subjects,
-        absent: Absent::Skipped,
+        absent,
         loads: match (flags.tiny, &flags.loads[..]) {
             (true, _) => Loads::First,
             (false, []) => Loads::All,
             (false, named) => Loads::Named(named),
         },
     };
-    let mut study = of_catalog(&folder, &extent, &compare)?;
+    let mut study = part_of(&path, &extent, &compare)?;
     if flags.quick {
         study.ordered_time = Some(OrderedTime::Whole(compare.budget.unwrap_or(QUICK_TIME)));
         study.pilot = PilotEffort::Quick;
@@ -423,8 +431,8 @@ fn checked_study(folder: &Path) -> Result<CheckedStudy, Failure> {
 fn entry(name: &str) -> Result<&'static CatalogEntry, Failure> {
     catalog::entry(name).ok_or_else(|| {
         Failure::usage(format!(
-            "there is no built-in study `{name}` ({}): name another one, or run a study file of your \
-             own with `abx compare FILE`",
+            "there is no built-in study `{name}` ({}): name another one, or give the path of a study \
+             file",
             catalog::meant(name)
         ))
     })

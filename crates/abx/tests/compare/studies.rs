@@ -108,7 +108,8 @@ fn a_study_runs_as_its_file_defines() {
 #[test]
 fn only_the_declared_pairs_of_a_study_are_compared() {
     // Method: three servers and three loads, two pairs with two baselines, one of them under one
-    // load of a sweep; the record, its report, and a pair with an unknown name.
+    // load of a sweep, which is the only load of a subject; the record, its report, and a pair with
+    // an unknown name.
     let home = Home::new();
     let declared = format!(
         r#"[[contrast]]
@@ -151,7 +152,8 @@ name = "fresh""#
     ];
     assert_eq!(primary.map(pair).collect::<Vec<_>>(), expected);
     for ranking in record["conclusions"]["rankings"].as_array().unwrap() {
-        assert_eq!(ranking["pairs"].as_array().unwrap().len(), 3);
+        let pairs = if ranking["load"] == "small-c4" { 3 } else { 1 };
+        assert_eq!(ranking["pairs"].as_array().unwrap().len(), pairs);
     }
     assert!(record["conclusions"]["families"]["count"].is_number());
     assert_eq!(record["conclusions"]["scope"]["routes"][0], "loopback");
@@ -171,6 +173,54 @@ name = "fresh""#
     let message = "contrast 1: `baseline` is `thre`, and no subject has that name; did you mean \
                    `three`?";
     ended.expect(2, &[message]);
+}
+
+#[test]
+fn a_part_of_a_study_file_runs() {
+    // Method: one of three loads, by the study's folder, and two of three subjects, by its file.
+    let home = Home::new();
+    let third = r#"[[subject]]
+name = "three"
+command = ["{abx}", "serve", "--port", "{port}", "--root", "{dir}/www"]
+
+[[load]]
+name = "fresh""#;
+    let folder = study(&home, "[[load]]\nname = \"fresh\"", third);
+    let file = folder.join("study.toml");
+    for (path, part, expected) in [
+        (
+            &folder,
+            ["--loads", "small-c4"],
+            &["one/two", "three/two"][..],
+        ),
+        (&file, ["--subjects", "three,two"], &["three/two"]),
+    ] {
+        let words = ["study", "run", path.to_str().unwrap(), "--trust"];
+        let brief = ["--blocks", "1", "--rounds", "2", "--pilot", "brief"];
+        let ended = home.run_abx(&[&words[..], &part, &brief, &["--json", "-"]].concat());
+        let record = ended.json();
+        ended.expect_measured(&record);
+        let comparisons = record["comparisons"].as_array().unwrap().iter();
+        let primary = comparisons.filter(|comparison| comparison["role"] == "primary");
+        let pair = |comparison: &Value| {
+            let [subject, baseline] = ["subject", "baseline"].map(|key| &comparison[key]);
+            format!(
+                "{}/{}",
+                subject.as_str().unwrap(),
+                baseline.as_str().unwrap()
+            )
+        };
+        let mut pairs: Vec<String> = primary.map(pair).collect();
+        pairs.dedup();
+        assert!(
+            expected
+                .iter()
+                .all(|pair| pairs.contains(&(*pair).to_owned())),
+            "{pairs:?}"
+        );
+        let loads = rows(&record);
+        assert_eq!(loads.contains(&"fresh".to_owned()), part[0] == "--subjects");
+    }
 }
 
 #[test]

@@ -181,6 +181,11 @@ fn flags_that_would_have_no_effect_are_refused_with_the_remedy() {
             &["study", "install", "tls", "--trust"],
             &["leave --trust out"],
         ),
+        (&["study", "run", "tls", "--trust"], &["leave --trust out"]),
+        (
+            &["study", "run", "tsl"],
+            &["no built-in study `tsl`", "`tls`", "give the path of"],
+        ),
         (&["compare", "--margin", "0%"], &["--margin", "above 0%"]),
         (&["run", url, "-H", "A b: c"], &["--header", "header name"]),
         (&["run", url, "--user"], &["--user", "a value is required"]),
@@ -220,7 +225,6 @@ fn no_help_lists_a_flag_that_its_command_refuses() {
         (&study, &["--repo", "."], "leave --repo out"),
         (&study, &["--http2-for", "a"], "set `http2 = true`"),
         (&study, &["--aa"], "--aa compares one subject"),
-        (&study, &["--trust"], "leave --trust out"),
     ] {
         home.run_abx(&[command, words].concat()).expect(2, &[text]);
         let help = home.run_abx(&[command, &["--help"]].concat()).stdout;

@@ -36,7 +36,7 @@ pub use self::extent::{Absent, Extent, Loads};
 pub use self::flags::{Compare, PilotName};
 pub use self::named_study::is_path;
 pub use self::resumed::Resumed;
-pub use self::study::of_catalog;
+pub use self::study::part_of;
 pub use self::trust::{TrustFlag, confirm};
 
 /// Runs the study that the flags describe, and prints its result.

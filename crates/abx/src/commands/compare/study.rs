@@ -36,8 +36,8 @@ pub fn study(compare: &Compare) -> Result<Study, Failure> {
     Ok(with_server_times(study, compare))
 }
 
-/// A study of the catalog, or the requested part of it. Nothing is started.
-pub fn of_catalog(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {
+/// The requested part of a study. Nothing is started.
+pub fn part_of(path: &Path, extent: &Extent, compare: &Compare) -> Result<Study, Failure> {
     let study = from_file(path, extent, compare)?;
     Ok(with_server_times(study, compare))
 }
