@@ -261,11 +261,10 @@ static APP_SERVER: LazyLock<Ended> = LazyLock::new(|| {
 });
 
 /// Many servers of Hello World, of which one is in no registry. All tests share this run. It leaves
-/// out a server that is too large for some machines that run tests, and one with ten thousand
-/// threads that hardly differs from another.
+/// out one with ten thousand threads that hardly differs from another.
 static HTTP_SERVERS: LazyLock<Ended> = LazyLock::new(|| {
     let subjects = "node,node-cluster,node-json,express,express-cluster,nginx,apache-event,\
-                    apache-prefork,aspnet,beast,proxygen";
+                    aspnet,beast,proxygen";
     run_installed("http-servers", &["--subjects", subjects])
 });
 
@@ -340,7 +339,7 @@ fn every_packaged_subject_starts_and_responds_correctly() {
     ended.expect(0, &[]);
     for checked in ended.json()["subjects"].as_array().unwrap() {
         let subject = checked["subject"].as_str().unwrap();
-        let too_large = ["aspnet-fastcgi", "python-compiled", "python-pure"];
+        let too_large = ["python-compiled", "python-pure"];
         let is_too_large = too_large.contains(&subject) || checked["study"] == "cassandra5-clients";
         let is_expected = match checked["status"].as_str().unwrap() {
             "ready" => true,
