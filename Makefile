@@ -38,10 +38,11 @@ dist:
 setup:
 	./scripts/install-test-servers
 
-# Compiles while setup downloads.
+# Compiles while setup downloads. Many tests wait for servers, so more run at a time than there are
+# CPUs.
 test:
 	$(MAKE) --jobs=2 setup compile-tests
-	$(CARGO) test --workspace --locked
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) * 3 / 2))} $(CARGO) test --workspace --locked
 
 compile-tests:
 	$(CARGO) test --workspace --locked --no-run --quiet
