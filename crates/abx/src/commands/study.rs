@@ -431,8 +431,8 @@ fn checked_study(folder: &Path) -> Result<CheckedStudy, Failure> {
 fn entry(name: &str) -> Result<&'static CatalogEntry, Failure> {
     catalog::entry(name).ok_or_else(|| {
         Failure::usage(format!(
-            "there is no built-in study `{name}` ({}): name another one, or give the path of a study \
-             file",
+            "there is no built-in study `{name}` ({}): name another one, or run your own study file \
+             with `abx study run PATH`",
             catalog::meant(name)
         ))
     })

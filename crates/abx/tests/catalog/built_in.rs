@@ -57,7 +57,7 @@ fn an_unknown_study_is_refused_by_name() {
     let cases: &[(&[&str], &[&str])] = &[
         (
             &["show", "no-such"],
-            &["`no-such`", "event-servers", "abx compare"],
+            &["`no-such`", "event-servers", "abx study run PATH"],
         ),
         (
             &["show", "nginx-sendfil"],

@@ -184,7 +184,7 @@ fn flags_that_would_have_no_effect_are_refused_with_the_remedy() {
         (&["study", "run", "tls", "--trust"], &["leave --trust out"]),
         (
             &["study", "run", "tsl"],
-            &["no built-in study `tsl`", "`tls`", "give the path of"],
+            &["no built-in study `tsl`", "`tls`", "study run PATH"],
         ),
         (&["compare", "--margin", "0%"], &["--margin", "above 0%"]),
         (&["run", url, "-H", "A b: c"], &["--header", "header name"]),
