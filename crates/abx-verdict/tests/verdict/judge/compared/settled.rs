@@ -229,7 +229,7 @@ fn a_subject_that_the_pilot_omits_has_no_figures_and_no_findings() {
         panic!("{:?}", conclusions.rankings);
     };
     let places = ranking.places.iter().map(|place| place.subject.as_str());
-    assert_eq!(places.collect::<Vec<_>>(), ["near", "same", "old"]);
+    assert_eq!(places.collect::<Vec<_>>(), ["old", "same", "near"]);
     let mut summaries = conclusions.summaries.iter();
     assert!(summaries.all(|summary| summary.subject != "far"));
 }
