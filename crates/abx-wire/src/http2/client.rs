@@ -8,9 +8,10 @@ use super::event::Event;
 use super::fault::{Fault, QUIET_FRAMES_MAX, StreamFault, UNREAD_REPLIES_BYTES_MAX};
 use super::frame::{self, FrameHeader, HEAD_BYTES, PAYLOAD_BYTES_MAX};
 use super::head::HeadReader;
+use super::header_block::{HeaderBlock, HeaderBlocks, PADDING};
 use super::settings::{self, PeerSettings, WINDOW};
 use super::streams::Streams;
-use crate::http1::{Done, HEAD_BYTES_MAX, INTERIM_MAX};
+use crate::http1::{Done, INTERIM_MAX};
 
 /// The codes of errors that streams are reset with (RFC 9113, section 7).
 const PROTOCOL_ERROR: u32 = 0x1;
@@ -22,8 +23,7 @@ pub struct Client {
     state: ReadState,
     /// The received part of a frame's head or payload.
     gathered: Vec<u8>,
-    /// An incomplete header block.
-    block: Option<OpenBlock>,
+    blocks: HeaderBlocks,
     /// A stream whose response has ended, which is reported next.
     ended: Option<u32>,
     heads: HeadReader,
@@ -70,13 +70,6 @@ struct DataRest {
     ends_stream: bool,
 }
 
-#[derive(Debug)]
-struct OpenBlock {
-    stream: u32,
-    ends_stream: bool,
-    bytes: Vec<u8>,
-}
-
 pub(super) enum FrameStep<'a> {
     More,
     Next,
@@ -91,7 +84,7 @@ impl Client {
         Client {
             state: ReadState::Head,
             gathered: Vec::new(),
-            block: None,
+            blocks: HeaderBlocks::default(),
             ended: None,
             heads: HeadReader::default(),
             is_open: false,
@@ -191,7 +184,7 @@ impl Client {
                 *input = rest;
                 let padding = usize::from(*padding);
                 let body = (head.length - 1).checked_sub(padding);
-                let body = body.ok_or(Fault::Broken("padding is longer than its frame"))?;
+                let body = body.ok_or(PADDING)?;
                 self.begin_body(head, body, padding, out)
             }
             ReadState::Data(data) => Ok(self.data(data, input)),
@@ -242,11 +235,7 @@ impl Client {
         if !self.is_open && !is_first {
             return Err(Fault::Broken("the server does not begin with its settings"));
         }
-        if let Some(block) = &self.block
-            && (head.kind, head.stream) != (frame::CONTINUATION, block.stream)
-        {
-            return Err(Fault::Broken("a header block is interrupted"));
-        }
+        self.blocks.check_next(head)?;
         if head.kind != frame::DATA {
             self.state = ReadState::Payload(head);
             return Ok(FrameStep::Next);
@@ -393,8 +382,16 @@ impl Client {
         out: &mut Vec<u8>,
     ) -> Result<FrameStep<'static>, Fault> {
         match head.kind {
-            frame::HEADERS => self.begin_block(head, payload, out),
-            frame::CONTINUATION => self.continue_block(head, payload, out),
+            frame::HEADERS => {
+                self.check_known(head.stream)?;
+                let block = self.blocks.begin(head, payload)?;
+                self.end_block(block, out)
+            }
+            frame::CONTINUATION => {
+                self.note_quiet()?;
+                let block = self.blocks.extend(head, payload)?;
+                self.end_block(block, out)
+            }
             frame::RST_STREAM => self.reset(head, payload),
             frame::SETTINGS => self.settings(head, payload, out),
             frame::PING => self.ping(head, payload, out),
@@ -407,71 +404,27 @@ impl Client {
         }
     }
 
-    /// Takes a header block, or the beginning of one.
-    fn begin_block(
-        &mut self,
-        head: FrameHeader,
-        payload: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<FrameStep<'static>, Fault> {
-        self.check_known(head.stream)?;
-        let (mut block, mut padding) = (payload, 0);
-        if head.has(frame::PADDED) {
-            let (first, rest) = block.split_first().ok_or(Fault::FrameSize)?;
-            (block, padding) = (rest, usize::from(*first));
-        }
-        if head.has(frame::PRIORITISED) {
-            block = block.get(5..).ok_or(Fault::FrameSize)?;
-        }
-        let length = block.len().checked_sub(padding);
-        let length = length.ok_or(Fault::Broken("padding is longer than its frame"))?;
-        let (block, ends_stream) = (&block[..length], head.has(frame::END_STREAM));
-        if head.has(frame::END_HEADERS) {
-            return self.end_block(head.stream, ends_stream, block, out);
-        }
-        self.block = Some(OpenBlock {
-            stream: head.stream,
-            ends_stream,
-            bytes: block.to_vec(),
-        });
-        Ok(FrameStep::Next)
-    }
-
-    fn continue_block(
-        &mut self,
-        head: FrameHeader,
-        payload: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<FrameStep<'static>, Fault> {
-        self.note_quiet()?;
-        let none = Fault::Broken("a CONTINUATION frame continues no header block");
-        let mut open = self.block.take().ok_or(none)?;
-        open.bytes.extend_from_slice(payload);
-        if open.bytes.len() > HEAD_BYTES_MAX {
-            return Err(Fault::HeadTooLarge);
-        }
-        if head.has(frame::END_HEADERS) {
-            return self.end_block(open.stream, open.ends_stream, &open.bytes, out);
-        }
-        self.block = Some(open);
-        Ok(FrameStep::Next)
-    }
-
-    /// Reads a complete header block: a head or a trailer.
+    /// Reads a header block, if it is complete: a head or a trailer.
     fn end_block(
         &mut self,
-        number: u32,
-        ends_stream: bool,
-        block: &[u8],
+        block: Option<HeaderBlock>,
         out: &mut Vec<u8>,
     ) -> Result<FrameStep<'static>, Fault> {
+        let Some(HeaderBlock {
+            stream: number,
+            ends_stream,
+            bytes: block,
+        }) = block
+        else {
+            return Ok(FrameStep::Next);
+        };
         let Some(stream) = self.streams.get_mut(number) else {
             // It is decoded nevertheless, because it may change the table.
             self.note_quiet()?;
-            return self.heads.trailer(block).map(|_| FrameStep::Next);
+            return self.heads.trailer(&block).map(|_| FrameStep::Next);
         };
         if stream.head.is_some() {
-            let trailer = self.heads.trailer(block)?;
+            let trailer = self.heads.trailer(&block)?;
             let why = match (trailer, ends_stream) {
                 (Err(why), _) => why,
                 (Ok(()), false) => "a second head came that does not end the response",
@@ -482,7 +435,7 @@ impl Client {
             };
             return Ok(FrameStep::Event(self.refuse(number, why, out)));
         }
-        let why = match self.heads.head(block)? {
+        let why = match self.heads.head(&block)? {
             Err(why) => why,
             Ok(head) if head.status >= 200 => {
                 self.quiet = 0;

@@ -3,12 +3,13 @@
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod huffman;
+mod static_table;
 
 use std::collections::VecDeque;
 
+use self::static_table::STATIC_TABLE;
 use super::fault::Fault;
-use super::huffman;
-use super::static_table::STATIC_TABLE;
 use crate::http1::{HEAD_BYTES_MAX, HEADERS_MAX};
 
 /// The size of the table that every peer may use (RFC 9113, section 6.5.2); we request no other.

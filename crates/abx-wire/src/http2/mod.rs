@@ -13,13 +13,12 @@ mod fault;
 mod fields;
 mod frame;
 mod head;
+mod header_block;
 mod hpack;
-mod huffman;
 mod request;
 mod requests;
 mod server;
 mod settings;
-mod static_table;
 mod streams;
 
 pub use client::Client;

@@ -2,8 +2,8 @@
 
 use super::{ENTRY_OVERHEAD, HeaderDecoder, NUMBER_BYTES_MAX, TABLE_BYTES};
 use crate::http1::{HEAD_BYTES_MAX, HEADERS_MAX};
-use crate::http2::huffman;
-use crate::http2::static_table::STATIC_TABLE;
+use crate::http2::hpack::huffman;
+use crate::http2::hpack::static_table::STATIC_TABLE;
 
 /// A name and its value.
 type Field = (Vec<u8>, Vec<u8>);

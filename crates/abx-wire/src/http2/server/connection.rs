@@ -6,6 +6,7 @@
 
 use super::super::fault::{Fault, PROTOCOL_ERROR, QUIET_FRAMES_MAX, REFUSED_STREAM, STREAM_CLOSED};
 use super::super::frame::{self, FrameHeader};
+use super::super::header_block::{HeaderBlock, HeaderBlocks, PADDING};
 use super::super::settings::{self, PREFACE, PeerSettings, WINDOW};
 use super::event::RequestEvent;
 use super::head_writer::HeadWriter;
@@ -28,8 +29,7 @@ pub struct Server {
     /// Whether the client's first settings have arrived.
     pub(super) is_open: bool,
     has_failed: bool,
-    /// An incomplete header block.
-    block: Option<OpenBlock>,
+    blocks: HeaderBlocks,
     /// A frame of DATA whose length of padding is awaited.
     padded: Option<FrameHeader>,
     /// The stream that the DATA under way belongs to, and whether it ends there.
@@ -54,13 +54,6 @@ pub struct Server {
     pub(super) unacknowledged: u32,
 }
 
-#[derive(Debug)]
-struct OpenBlock {
-    stream: u32,
-    ends_stream: bool,
-    bytes: Vec<u8>,
-}
-
 pub(super) enum ServerStep {
     More,
     Next,
@@ -78,7 +71,7 @@ impl Server {
             matched: 0,
             is_open: false,
             has_failed: false,
-            block: None,
+            blocks: HeaderBlocks::default(),
             padded: None,
             data: None,
             ended: None,
@@ -170,11 +163,7 @@ impl Server {
         if !self.is_open && !is_first {
             return Err(Fault::Broken("the client does not begin with its settings"));
         }
-        if let Some(block) = &self.block
-            && (head.kind, head.stream) != (frame::CONTINUATION, block.stream)
-        {
-            return Err(Fault::Broken("a header block is interrupted"));
-        }
+        self.blocks.check_next(head)?;
         if head.kind != frame::DATA {
             self.reader.want(head);
             return Ok(ServerStep::Next);
@@ -286,8 +275,18 @@ impl Server {
     ) -> Result<ServerStep, Fault> {
         match head.kind {
             frame::DATA => self.pad(payload, out),
-            frame::HEADERS => self.begin_block(head, payload, out),
-            frame::CONTINUATION => self.continue_block(head, payload, out),
+            frame::HEADERS => {
+                if head.stream.is_multiple_of(2) {
+                    return Err(Fault::Broken("a client's stream has an even number"));
+                }
+                let block = self.blocks.begin(head, payload)?;
+                self.end_block(block, out)
+            }
+            frame::CONTINUATION => {
+                self.note_quiet()?;
+                let block = self.blocks.extend(head, payload)?;
+                self.end_block(block, out)
+            }
             _ => self.control(head, payload, out),
         }
     }
@@ -302,77 +301,28 @@ impl Server {
         self.begin_data(head, left, body, out)
     }
 
-    /// Takes a header block, or the beginning of one.
-    fn begin_block(
-        &mut self,
-        head: FrameHeader,
-        payload: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<ServerStep, Fault> {
-        if head.stream.is_multiple_of(2) {
-            return Err(Fault::Broken("a client begins streams of odd numbers only"));
-        }
-        let (mut block, mut padding) = (payload, 0);
-        if head.has(frame::PADDED) {
-            let (first, rest) = block.split_first().ok_or(Fault::FrameSize)?;
-            (block, padding) = (rest, usize::from(*first));
-        }
-        if head.has(frame::PRIORITISED) {
-            block = block.get(5..).ok_or(Fault::FrameSize)?;
-        }
-        let length = block.len().checked_sub(padding).ok_or(PADDING)?;
-        let (block, ends_stream) = (&block[..length], head.has(frame::END_STREAM));
-        if head.has(frame::END_HEADERS) {
-            return self.end_block(head.stream, ends_stream, block, out);
-        }
-        self.block = Some(OpenBlock {
-            stream: head.stream,
-            ends_stream,
-            bytes: block.to_vec(),
-        });
-        Ok(ServerStep::Next)
-    }
-
-    fn continue_block(
-        &mut self,
-        head: FrameHeader,
-        payload: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<ServerStep, Fault> {
-        self.note_quiet()?;
-        let none = Fault::Broken("a CONTINUATION frame continues no header block");
-        let mut open = self.block.take().ok_or(none)?;
-        open.bytes.extend_from_slice(payload);
-        if open.bytes.len() > HEAD_BYTES_MAX {
-            return Err(Fault::HeadTooLarge);
-        }
-        if head.has(frame::END_HEADERS) {
-            return self.end_block(open.stream, open.ends_stream, &open.bytes, out);
-        }
-        self.block = Some(open);
-        Ok(ServerStep::Next)
-    }
-
-    /// Reads a complete header block: the head of a request, or a trailer.
+    /// Reads a header block, if it is complete: the head of a request, or a trailer.
     fn end_block(
         &mut self,
-        number: u32,
-        ends_stream: bool,
-        block: &[u8],
+        block: Option<HeaderBlock>,
         out: &mut Vec<u8>,
     ) -> Result<ServerStep, Fault> {
+        let Some(block) = block else {
+            return Ok(ServerStep::Next);
+        };
+        let number = block.stream;
         if number > self.last {
             self.last = number;
-            return self.begin_request(number, ends_stream, block, out);
+            return self.begin_request(&block, out);
         }
         let Some(stream) = self.streams.get(number) else {
-            return self.late_block(number, block);
+            return self.late_block(number, &block.bytes);
         };
         let is_whole = stream.is_whole;
-        let trailer = self.heads.trailer(block)?;
+        let trailer = self.heads.trailer(&block.bytes)?;
         match (is_whole, trailer) {
             (true, _) => self.refuse(number, STREAM_CLOSED, out),
-            (false, Ok(())) if ends_stream => self.end_request(number, out),
+            (false, Ok(())) if block.ends_stream => self.end_request(number, out),
             (false, _) => self.refuse(number, PROTOCOL_ERROR, out),
         }
     }
@@ -387,20 +337,21 @@ impl Server {
                 Ok(ServerStep::Next)
             }
             Some(_) => Err(Fault::StreamClosed),
-            None => Err(Fault::Broken("a stream has a lower number than one before")),
+            None => Err(Fault::Broken(
+                "a stream's number is lower than an earlier one's",
+            )),
         }
     }
 
     fn begin_request(
         &mut self,
-        number: u32,
-        ends_stream: bool,
-        block: &[u8],
+        block: &HeaderBlock,
         out: &mut Vec<u8>,
     ) -> Result<ServerStep, Fault> {
+        let (number, ends_stream) = (block.stream, block.ends_stream);
         let is_late = self.last_taken.is_some();
         if is_late || self.streams.len() == STREAMS_MAX {
-            self.heads.trailer(block)?.ok();
+            self.heads.trailer(&block.bytes)?.ok();
             if !is_late {
                 return self.turn_away(number, REFUSED_STREAM, out);
             }
@@ -408,7 +359,7 @@ impl Server {
             self.streams.note(number, StreamEnd::Refused);
             return self.note_quiet().map(|()| ServerStep::Next);
         }
-        let announced = match self.heads.read(block)? {
+        let announced = match self.heads.read(&block.bytes)? {
             Ok(announced) if !ends_stream || announced.is_none_or(|length| length == 0) => {
                 announced
             }
@@ -470,5 +421,3 @@ impl Server {
         }
     }
 }
-
-const PADDING: Fault = Fault::Broken("padding is longer than its frame");
