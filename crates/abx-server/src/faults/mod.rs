@@ -1,6 +1,7 @@
 //! Faults of known size: the truth against which measurements are checked.
 
 pub(crate) mod planted_costs;
+mod sleeping_lock;
 pub(crate) mod work;
 
 use std::time::Duration;

@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use super::sleeping_lock::SleepingLock;
 use abx_sys::FreshPages;
 use rustix::process::getppid;
 
@@ -34,7 +35,7 @@ pub(crate) struct CostPlanter {
     /// Allocated at the first response of each thread.
     pages: Option<FreshPages>,
     log: Option<Arc<File>>,
-    lock: Option<Arc<Mutex<()>>>,
+    lock: Option<Arc<SleepingLock>>,
 }
 
 impl CostPlanter {
@@ -68,10 +69,7 @@ impl CostPlanter {
     pub(crate) fn pay(&mut self, work: impl FnOnce()) {
         match &self.lock {
             None => work(),
-            Some(lock) => {
-                let _held = lock.lock().unwrap_or_else(PoisonError::into_inner);
-                work();
-            }
+            Some(lock) => lock.hold(work),
         }
         for _ in 0..self.extra_syscalls {
             let _ = getppid();
@@ -146,9 +144,9 @@ mod tests {
         .unwrap();
         let mut second = first.for_thread();
         let lock = first.lock.clone().unwrap();
-        first.pay(|| assert!(lock.try_lock().is_err()));
-        second.pay(|| assert!(lock.try_lock().is_err()));
-        assert!(lock.try_lock().is_ok());
+        first.pay(|| assert!(lock.is_held()));
+        second.pay(|| assert!(lock.is_held()));
+        assert!(!lock.is_held());
         assert_eq!(std::fs::read(&path).unwrap(), LOG_LINE.repeat(2));
         assert!(first.pages.is_some());
     }
