@@ -42,6 +42,7 @@ fn change(subject: &SubjectView) -> Option<String> {
         .ok()?
         .interval(Confidence::COMPUTED);
     let percent = |log: f64| 100.0 * log.exp_m1();
+    let signed = |log: f64| format!("{:+.1}", percent(log)).replace('-', "\u{2212}");
     let way = if interval.center < 0.0 {
         "slower"
     } else {
@@ -53,11 +54,10 @@ fn change(subject: &SubjectView) -> Option<String> {
         ", which may be chance"
     };
     Some(format!(
-        ": the last third of its rounds was {:.1} % {way} than the first ({:+.1} to {:+.1} \
-         %){chance}",
+        ": the last third of its rounds was {:.1} % {way} than the first ({} to {} %){chance}",
         percent(interval.center).abs(),
-        percent(interval.low),
-        percent(interval.high)
+        signed(interval.low),
+        signed(interval.high)
     ))
 }
 

@@ -60,7 +60,9 @@ fn warm_up_counted(subject: &SubjectView) -> Option<Finding> {
     );
     if is_saturating {
         let change = 100.0 * (without - 1.0);
-        message.push_str(&format!(": without it the throughput is {change:+.1} %"));
+        message.push_str(&format!(
+            ": without it the throughput is {change:.1} % higher"
+        ));
     }
     let remedy = format!(
         "exclude the start (`--warmup {}s`), or measure for longer (`-d`)",

@@ -90,7 +90,7 @@ fn a_subject_that_had_not_settled_is_reported_with_the_size_of_its_change() {
     assert!(!faster.contains("chance"), "{faster}");
     let slower = unsettled(step(0.9));
     assert!(
-        slower.contains("10.0 % slower than the first (-10."),
+        slower.contains("10.0 % slower than the first (−10."),
         "{slower}"
     );
     let same = unsettled(step(1.0));
