@@ -39,7 +39,7 @@ pub enum Line {
 
 /// A text that names no line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no line of a ledger")]
+#[error("`{0}` is not a line of a ledger")]
 pub struct LineError(String);
 
 impl Line {

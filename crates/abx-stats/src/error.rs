@@ -76,7 +76,7 @@ pub enum StatsError {
     Limit(f64),
     #[error(
         "block {block} has the value {value} at position {position} of the grid: give one above \
-         0, or infinity where nobody knows by how much the limit was missed"
+         0, or infinity if it is unknown by how much the limit was missed"
     )]
     NoValue {
         /// Place in the grid, from zero.

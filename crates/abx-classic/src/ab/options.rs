@@ -332,12 +332,12 @@ fn concurrency(text: &str) -> Result<u32, AbRefusal> {
 }
 
 fn address(text: &str) -> Result<IpAddr, AbRefusal> {
-    let wrong = || AbRefusal::usage(format!("-B: `{text}` is no address of this machine"));
+    let wrong = || AbRefusal::usage(format!("-B: `{text}` is not an address of this machine"));
     text.parse().map_err(|_| wrong())
 }
 
 fn header(text: &str) -> Result<(String, String), AbRefusal> {
-    let wrong = || AbRefusal::usage(format!("-H: `{text}` is no header: give 'Name: value'"));
+    let wrong = || AbRefusal::usage(format!("-H: `{text}` is not a header: give 'Name: value'"));
     let (name, value) = text.split_once(':').ok_or_else(wrong)?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }

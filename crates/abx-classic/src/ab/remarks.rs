@@ -26,8 +26,8 @@ impl AbFigures {
         }
         if self.non_2xx > 0 {
             remarks.push(format!(
-                "{} of {complete} responses were not 2xx, which is no failure here: `abx run {url}` \
-                 counts them as failed",
+                "{} of {complete} responses were not 2xx, which ab does not count as failures: \
+                 `abx run {url}` counts them as failed",
                 self.non_2xx
             ));
         }

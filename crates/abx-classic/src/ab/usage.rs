@@ -47,7 +47,7 @@ pub fn usage() -> String {
 
 const FLAGS: &[(&str, &str)] = &[
     ("-n requests", "How many requests to send [1]"),
-    ("-c concurrency", "How many connections send at a time [1]"),
+    ("-c concurrency", "How many connections send at once [1]"),
     ("-t seconds", "Stop after this time; sets -n to 50000"),
     ("-s seconds", "How long a response may take [30]"),
     ("-b bytes", "Size of each socket's buffers"),
@@ -68,7 +68,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("-H name:value", "Send a header (repeatable)"),
     ("-A user:password", "Send Basic credentials to the server"),
     ("-P user:password", "Send Basic credentials to the proxy"),
-    ("-X proxy[:port]", "Ask through a proxy"),
+    ("-X proxy[:port]", "Send requests through a proxy"),
     ("-V", "Print the version"),
     ("-k", "Keep connections alive"),
     ("-d", "Leave out the table of percentages"),

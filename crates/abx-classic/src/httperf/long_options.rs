@@ -83,7 +83,7 @@ options! {
         "servers" Takes::Value("S") => "several servers are what abx compare is for",
         "ssl-ca-path" Takes::Value("S") => "put the certificates of the folder into one file, for --ssl-ca-file",
         "use-timer-cache" Takes::Nothing => "abx reads the clock once for all that is ready together",
-        "wsesspage" Takes::Value("S") => "--wsesslog=N,X,FILE asks for the parts of pages that its file names",
+        "wsesspage" Takes::Value("S") => "--wsesslog=N,X,FILE requests the parts of pages that FILE names",
     ]
 }
 
@@ -185,7 +185,7 @@ fn read_short<'a>(
         return Err(HttperfRefusal(if word.starts_with(dashes) {
             format!("`{word}` begins with a dash: options begin with two hyphens, --")
         } else {
-            format!("`{word}` is no option: leave it out")
+            format!("`{word}` is not an option: leave it out")
         }));
     };
     for (place, letter) in letters.char_indices() {
@@ -311,8 +311,8 @@ mod tests {
             (&["--server"], "option '--server' requires an argument"),
             (&["--hog=3"], "option '--hog' doesn't allow an argument"),
             (&["-x"], "invalid option -- 'x'"),
-            (&["foo"], "`foo` is no option: leave it out"),
-            (&["--"], "`--` is no option: leave it out"),
+            (&["foo"], "`foo` is not an option: leave it out"),
+            (&["--"], "`--` is not an option: leave it out"),
             (
                 &["\u{2013}server=a"],
                 "`\u{2013}server=a` begins with a dash: options begin with two hyphens, --",

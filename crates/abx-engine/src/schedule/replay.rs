@@ -38,7 +38,7 @@ pub struct ReplaySpeed(Amount);
 pub enum ReplayError {
     #[error("a replay needs a request")]
     Empty,
-    #[error("the requests of a replay stand in the order of their times, before its end")]
+    #[error("the requests of a replay are in the order of their times, before its end")]
     Unordered,
 }
 

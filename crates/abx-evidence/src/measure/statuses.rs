@@ -81,7 +81,9 @@ impl TryFrom<BTreeMap<String, u64>> for Statuses {
 
     fn try_from(named: BTreeMap<String, u64>) -> Result<Statuses, String> {
         let statuses = named.into_iter().map(|(name, count)| {
-            let status = name.parse().map_err(|_| format!("`{name}` is no status"))?;
+            let status = name
+                .parse()
+                .map_err(|_| format!("`{name}` is not a status"))?;
             Ok((status, count))
         });
         statuses.collect::<Result<_, String>>().map(Statuses)

@@ -59,7 +59,7 @@ pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
 pub(super) fn refusal(status: u16) -> &'static [u8] {
     match status {
-        400 => b"This is no request that can be read.\n",
+        400 => b"This request is not valid HTTP.\n",
         405 => b"This server supports only GET, HEAD and POST.\n",
         503 => b"This request is refused for now.\n",
         _ => b"There is no such file here.\n",

@@ -124,7 +124,7 @@ impl UrlParts<'_> {
         if let Some(rest) = rest.strip_prefix("unix:") {
             let (socket, path) = rest.split_once(':').unwrap_or((rest, ""));
             if !path.is_empty() && !path.starts_with(['/', '?']) {
-                return Err(bad("a path that does not begin with / behind the socket"));
+                return Err(bad("a path that does not begin with / after the socket"));
             }
             return Ok(UrlParts {
                 scheme,

@@ -134,7 +134,10 @@ fn are_agents_elsewhere(study: &Measured) -> bool {
     agents.any(|agent| !agent.is_here)
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 fn is_none(count: &usize) -> bool {
     *count == 0
 }

@@ -11,7 +11,7 @@ pub enum Fault {
     /// The head has more than [`HEADERS_MAX`] headers.
     #[error("its head has more than 256 header fields")]
     TooManyHeaders,
-    #[error("its Content-Length is no number, or there are several that differ")]
+    #[error("its Content-Length is not a number, or several values differ")]
     BadContentLength,
     /// More than [`INTERIM_MAX`] interim heads (1xx) arrived before a final one.
     #[error("more than 32 interim heads (1xx) came before its final one")]

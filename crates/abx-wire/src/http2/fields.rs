@@ -7,7 +7,7 @@ pub(super) fn check_regular(name: &[u8], value: &[u8]) -> Result<(), &'static st
         return Err("a field's name is not a word in lower case");
     }
     if value.iter().any(|byte| matches!(byte, 0 | b'\r' | b'\n')) {
-        return Err("a field's value has the end of a line");
+        return Err("a field's value contains a line break or a NUL");
     }
     match name {
         b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
@@ -25,6 +25,6 @@ pub(super) fn content_length(value: &[u8], before: Option<u64>) -> Result<u64, &
     match (length, before) {
         (Some(length), None) => Ok(length),
         (Some(length), Some(before)) if length == before => Ok(length),
-        _ => Err("content-length is no number, or there are several that differ"),
+        _ => Err("content-length is not a number, or several values differ"),
     }
 }

@@ -137,10 +137,10 @@ impl FieldReader {
 
     fn pseudo(&mut self, name: &[u8], value: &[u8]) -> Result<(), &'static str> {
         if self.section == Section::Trailer {
-            return Err("a trailer has a field that only heads have");
+            return Err("a trailer has a pseudo-header field");
         }
         if name != b":status" || self.has_regular || self.status.is_some() {
-            return Err("a head has a pseudo-header field besides its status");
+            return Err("a head has a pseudo-header field other than :status");
         }
         let [a @ b'1'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] = value else {
             return Err("a status is not a number of three digits");

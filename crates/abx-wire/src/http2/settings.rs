@@ -50,8 +50,8 @@ impl PeerSettings {
             match u16::from_be_bytes([*n0, *n1]) {
                 ENABLE_PUSH if value > push_max => {
                     return Err(Fault::Broken(match push_max {
-                        0 => "a server allows pushes, which only clients do",
-                        _ => "pushes are neither allowed nor forbidden",
+                        0 => "a server sent SETTINGS_ENABLE_PUSH 1",
+                        _ => "SETTINGS_ENABLE_PUSH is neither 0 nor 1",
                     }));
                 }
                 MAX_CONCURRENT_STREAMS => self.streams_max = size,

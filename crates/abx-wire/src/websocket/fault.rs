@@ -67,7 +67,7 @@ pub enum Fault {
     #[error("a message begins inside another")]
     UnfinishedMessage,
     /// A text, or the reason of a close, is not UTF-8 (section 8.1).
-    #[error("a text is no UTF-8")]
+    #[error("a text is not UTF-8")]
     InvalidUtf8,
     /// The payload of a close has one byte (section 5.5.1).
     #[error("a close frame has half a status code")]

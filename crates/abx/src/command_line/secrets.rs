@@ -122,7 +122,7 @@ pub fn with_curl_translated(words: Vec<OsString>) -> Result<Vec<OsString>, Strin
     }
     let text = |word: &OsString| {
         let text = word.to_str().map(str::to_owned);
-        text.ok_or_else(|| "the command of curl has bytes that are no text".to_owned())
+        text.ok_or_else(|| "the command of curl has bytes that are not text".to_owned())
     };
     let of_curl = words[index + 1..].iter().map(text);
     let of_curl = of_curl.collect::<Result<Vec<String>, String>>()?;

@@ -333,7 +333,7 @@ fn a_link_named_httperf_runs_httperf() {
     assert!(ended.stdout.contains("2xx=1 "), "{ended:#?}");
     assert!(run(&["--version"]).stdout.contains("httperf-0.9.0"));
     assert!(run(&["-h"]).stdout.starts_with("Usage: httperf"));
-    run(&["compare"]).expect(1, &["httperf: `compare` is no option"]);
+    run(&["compare"]).expect(1, &["httperf: `compare` is not an option"]);
 }
 
 #[test]

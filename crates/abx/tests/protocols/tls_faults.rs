@@ -137,7 +137,7 @@ fn every_failure_of_a_handshake_is_named_with_a_remedy() {
 
 const VERSION: &[&str] = &["does not support this version of TLS", "omit --tls-version"];
 const CIPHER: &[&str] = &["HandshakeFailure", "no cipher in common", "ECDHE"];
-const CERTIFICATE: &[&str] = &["wants a client certificate", "--cert FILE --key FILE"];
+const CERTIFICATE: &[&str] = &["requires a client certificate", "--cert FILE --key FILE"];
 
 #[test]
 fn an_aborted_handshake_differs_from_a_refused_connection() {

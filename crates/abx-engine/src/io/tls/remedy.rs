@@ -135,5 +135,5 @@ const OTHER_VERSION: &str = "; it does not support this version of TLS: omit --t
  enable TLS 1.2 or 1.3 there";
 const NO_CIPHER: &str = "; no cipher in common: abx offers ECDHE with AES-GCM or ChaCha20-Poly1305, \
                          so enable one of them there, for the kind of key that its certificate has";
-const WANTS_CERTIFICATE: &str = "; it wants a client certificate that it trusts: use --cert \
+const WANTS_CERTIFICATE: &str = "; it requires a client certificate that it trusts: use --cert \
                                  FILE --key FILE";

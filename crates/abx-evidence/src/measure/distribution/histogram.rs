@@ -281,7 +281,7 @@ impl JsonSchema for Histogram {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "How often each time was counted, in the order of an HDR histogram of 1 µs to 1 h with three significant digits; -n stands for n times 0.",
+            "description": "How often each time was counted, in the order of an HDR histogram of 1 µs to 1 h with three significant digits; -n means n zeros.",
             "type": "array",
             "items": { "type": "integer" },
         })

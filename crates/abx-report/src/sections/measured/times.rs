@@ -36,7 +36,7 @@ pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Document {
         .any(|load| load.settings.arrivals.is_saturating())
     {
         text.push_str(
-            "In a closed loop they follow from throughput, so they are no second verdict. ",
+            "In a closed loop they follow from throughput, so they are not a second verdict. ",
         );
     }
     text.push_str(

@@ -21,7 +21,7 @@ impl Server {
                 Err(Fault::Broken(why))
             }
             frame::RST_STREAM | frame::PRIORITY if head.stream == 0 => {
-                let why = "a frame is for the connection that is for a stream";
+                let why = "a stream-level frame names no stream";
                 Err(Fault::Broken(why))
             }
             frame::SETTINGS => self.settings(head, payload, out),
@@ -37,7 +37,7 @@ impl Server {
             }
             frame::GOAWAY if head.length < 8 => Err(Fault::FrameSize),
             frame::PRIORITY if head.length != 5 => Err(Fault::FrameSize),
-            frame::PUSH_PROMISE => Err(Fault::Broken("a push was promised by a client")),
+            frame::PUSH_PROMISE => Err(Fault::Broken("a client sent PUSH_PROMISE")),
             // A client that goes away ends the connection when it has all that it wants.
             // Priorities and unknown frames are ignored (section 4.1).
             _ => Ok(ServerStep::Next),
@@ -94,7 +94,7 @@ impl Server {
         if head.stream == 0 {
             self.window += more;
             return match (more, self.window > WINDOW_MAX) {
-                (0, _) => Err(Fault::Broken("room grows by nothing")),
+                (0, _) => Err(Fault::Broken("a WINDOW_UPDATE has an increment of 0")),
                 (_, true) => Err(Fault::FlowControl),
                 (_, false) => Ok(ServerStep::Next),
             };

@@ -132,17 +132,17 @@ impl HeadFields {
 
     fn pseudo(&mut self, name: &[u8], value: &[u8]) -> Result<(), &'static str> {
         if self.section == Section::Trailer {
-            return Err("a trailer has a field that only heads have");
+            return Err("a trailer has a pseudo-header field");
         }
         if self.has_regular {
-            return Err("a field that begins with a colon stands behind others");
+            return Err("a pseudo-header field follows a regular one");
         }
         let is_again = match name {
             b":method" => self.method.replace(method(value)?).is_some(),
             b":scheme" => std::mem::replace(&mut self.has_scheme, true),
             b":authority" => self.authority.replace(value.to_vec()).is_some(),
             b":path" => std::mem::replace(&mut self.has_path, true),
-            _ => return Err("a field begins with a colon that no request has"),
+            _ => return Err("a request has an unknown pseudo-header field"),
         };
         match name {
             b":method" => self.is_connect = value == b"CONNECT",
@@ -150,7 +150,7 @@ impl HeadFields {
             _ => {}
         }
         if is_again {
-            Err("a field that begins with a colon stands twice")
+            Err("a pseudo-header field appears twice")
         } else {
             Ok(())
         }
@@ -161,10 +161,10 @@ impl HeadFields {
         check_regular(name, value)?;
         let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
         if is_blank(value.first()) || is_blank(value.last()) {
-            return Err("a field's value begins or ends with a blank");
+            return Err("a field's value begins or ends with a space or a tab");
         }
         match name {
-            b"te" if value != b"trailers" => Err("te asks for more than trailers"),
+            b"te" if value != b"trailers" => Err("te has a value other than trailers"),
             b"content-length" => {
                 self.content_length = Some(content_length(value, self.content_length)?);
                 Ok(())
@@ -174,7 +174,7 @@ impl HeadFields {
                 Ok(())
             }
             b"host" => match self.host.replace(value.to_vec()) {
-                Some(_) => Err("a head names its host twice"),
+                Some(_) => Err("a head has two host fields"),
                 None => Ok(()),
             },
             _ => Ok(()),
@@ -197,7 +197,7 @@ impl HeadFields {
         }
         match (&self.authority, &self.host) {
             (Some(authority), Some(host)) if !authority.eq_ignore_ascii_case(host) => {
-                Err("a head names two hosts")
+                Err(":authority and host differ")
             }
             _ => Ok(()),
         }
@@ -211,7 +211,7 @@ impl HeadFields {
                 self.target = authority.to_owned();
                 Ok(())
             }
-            _ => Err("CONNECT names nobody, or has a scheme or a path"),
+            _ => Err("CONNECT has no authority, or has a scheme or a path"),
         }
     }
 }
@@ -222,14 +222,14 @@ fn method(value: &[u8]) -> Result<Method, &'static str> {
         b"HEAD" => Ok(Method::Head),
         b"POST" => Ok(Method::Post),
         _ if !value.is_empty() && value.iter().all(u8::is_ascii_graphic) => Ok(Method::Other),
-        _ => Err("a method is no word"),
+        _ => Err("a method is not a token"),
     }
 }
 
 fn path(value: &[u8]) -> Result<&str, &'static str> {
     match value {
         b"*" | [b'/', ..] => text(value),
-        _ => Err("a path begins with no slash"),
+        _ => Err("a path does not begin with a slash"),
     }
 }
 
@@ -237,5 +237,5 @@ fn path(value: &[u8]) -> Result<&str, &'static str> {
 fn text(value: &[u8]) -> Result<&str, &'static str> {
     let is_plain = value.iter().all(|byte| *byte > b' ' && *byte != 0x7f);
     let text = std::str::from_utf8(value).ok().filter(|_| is_plain);
-    text.ok_or("a path or a host has a blank, or is no text")
+    text.ok_or("a path or a host has a space or a control character, or is not UTF-8")
 }

@@ -29,7 +29,7 @@ fn wrong_heads() -> Vec<Case> {
         ),
         (
             with(&[field(":status", "200")]),
-            "a head has a pseudo-header field besides its status",
+            "a head has a pseudo-header field other than :status",
         ),
         (
             with(&[field("Server", "s")]),
@@ -41,7 +41,7 @@ fn wrong_heads() -> Vec<Case> {
         ),
         (
             with(&[field("a", "b\nc")]),
-            "a field's value has the end of a line",
+            "a field's value contains a line break or a NUL",
         ),
         (
             with(&[field("connection", "close")]),
@@ -49,11 +49,11 @@ fn wrong_heads() -> Vec<Case> {
         ),
         (
             with(&[field("content-length", "5"), field("content-length", "6")]),
-            "content-length is no number, or there are several that differ",
+            "content-length is not a number, or several values differ",
         ),
         (
             with(&[field("content-length", "+5")]),
-            "content-length is no number, or there are several that differ",
+            "content-length is not a number, or several values differ",
         ),
     ]
 }
@@ -80,7 +80,7 @@ fn wrong_bodies() -> Vec<Case> {
         (data(1, 0, b"x"), "a body comes before its head"),
         (
             [head(1, 0, OK), head(1, 0, OK)].concat(),
-            "a trailer has a field that only heads have",
+            "a trailer has a pseudo-header field",
         ),
         (
             [head(1, 0, OK), head(1, 0, &field("a", "b"))].concat(),
@@ -161,10 +161,7 @@ fn wrong_frames() -> Vec<Case> {
             settings(&[(5, 16_383)]),
             "SETTINGS_MAX_FRAME_SIZE is out of range",
         ),
-        (
-            settings(&[(2, 1)]),
-            "a server allows pushes, which only clients do",
-        ),
+        (settings(&[(2, 1)]), "a server sent SETTINGS_ENABLE_PUSH 1"),
         (
             frame(SETTINGS, 0, 1, b""),
             "a connection-level frame names a stream",

@@ -48,7 +48,7 @@ impl<'de> Visitor<'de> for Numbers {
     type Value = Counts;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a list of counts, in which -n stands for n times 0")
+        formatter.write_str("a list of counts, in which -n means n zeros")
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, mut sequence: S) -> Result<Counts, S::Error> {
