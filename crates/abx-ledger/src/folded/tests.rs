@@ -114,7 +114,7 @@ fn wrong_numbers_in_files_are_refused() {
         (
             "lines",
             serde_json::json!(["read"]),
-            "`read` is no line of a ledger",
+            "`read` is not a line of a ledger",
         ),
     ];
     for (column, value, message) in cases {

@@ -24,6 +24,7 @@ pub(super) struct HeaderBlocks {
 
 impl HeaderBlocks {
     /// Checks that no other frame interrupts an incomplete block.
+    #[inline(always)]
     pub(super) fn check_next(&self, head: FrameHeader) -> Result<(), Fault> {
         match &self.open {
             Some(open) if (head.kind, head.stream) != (frame::CONTINUATION, open.stream) => {
@@ -34,6 +35,7 @@ impl HeaderBlocks {
     }
 
     /// Takes a HEADERS frame. Returns the block if the frame contains all of it.
+    #[inline(always)]
     pub(super) fn begin<'a>(
         &mut self,
         head: FrameHeader,
