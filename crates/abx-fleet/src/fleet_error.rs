@@ -53,7 +53,7 @@ pub enum FleetError {
     Failed { agent: String, why: String },
     #[error("{agent} was lost: {how}")]
     Lost { agent: String, how: String },
-    #[error("{agent} sent a reply that makes no sense: use the same version of abx everywhere")]
+    #[error("{agent} sent an invalid reply: use the same version of abx everywhere")]
     Nonsense { agent: String },
 }
 

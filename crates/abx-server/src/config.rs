@@ -278,15 +278,19 @@ pub enum ServeError {
     FaultOnBlog,
     #[error("a blog cannot be served: {0}")]
     Blog(#[from] BlogError),
-    #[error("a page of 0 bytes cannot be wrong: give it at least 1 byte, or leave the faults out")]
+    #[error(
+        "a page of 0 bytes cannot have wrong or cut-off responses: give it at least 1 byte, or \
+         leave these faults out"
+    )]
     EmptyPage,
     #[error("a page of {bytes} bytes is above {max}: serve a file of that size instead")]
     PageTooLarge { bytes: u64, max: u64 },
-    #[error(
-        "root {root}: {source}: name a directory that can be read (Linux 5.6 or later is needed)"
-    )]
+    #[error("root {root}: {source}: name a folder that can be read (Linux 5.6 or later is needed)")]
     Root { root: PathBuf, source: io::Error },
-    #[error("cannot listen on {address}: {source}: choose another one, or end what holds it")]
+    #[error(
+        "cannot listen on {address}: {source}: choose another address, or stop the program that \
+         uses it"
+    )]
     Listen {
         /// The address; boxed, because paths make it far larger than the other variants.
         address: Box<ServerAddress>,

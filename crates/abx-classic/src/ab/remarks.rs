@@ -20,8 +20,8 @@ impl AbFigures {
         }
         if failed > 0 {
             remarks.push(format!(
-                "{failed} of {complete} requests failed, and are in the rates and times above all \
-                 the same: `abx run {url}` counts correct responses alone"
+                "{failed} of {complete} requests failed, and the rates and times above include \
+                 them: `abx run {url}` counts correct responses alone"
             ));
         }
         if self.non_2xx > 0 {
@@ -33,8 +33,8 @@ impl AbFigures {
         }
         if !options.hides_confidence && options.markup.is_none() && self.misses_median() {
             remarks.push(format!(
-                "the column of medians is ab's, and not the median in each row (of Total it is {:.3} \
-                 ms): `abx run {url}` has p50",
+                "the medians in the table are computed as ab does and are not true medians (for \
+                 Total, the median is {:.3} ms): `abx run {url}` has p50",
                 self.rows.total.median_us as f64 / 1_000.0
             ));
         }

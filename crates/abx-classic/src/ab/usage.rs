@@ -73,7 +73,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("-k", "Keep connections alive"),
     ("-d", "Leave out the table of percentages"),
     ("-S", "Leave out deviations, medians and warnings"),
-    ("-q", "Do not show how far it is"),
+    ("-q", "Do not show progress"),
     ("-l", "Accept documents of any length"),
     ("-g file", "Write each request into a table for gnuplot"),
     ("-e file", "Write percentages and times as CSV"),

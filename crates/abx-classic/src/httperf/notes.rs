@@ -47,7 +47,7 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
     let cut = figures.cut_replies;
     note(
         cut > 0,
-        format!("replies that the server cut off: {cut}; they count as replies all the same"),
+        format!("replies that the server cut off: {cut}; they still count as replies"),
     );
     let [_, _, _, client_errors, server_errors] = figures.statuses;
     let errors = client_errors + server_errors;
@@ -76,8 +76,8 @@ pub fn notes(options: &HttperfOptions, figures: &HttperfFigures) -> Vec<String> 
     );
     note(
         figures.rates.count == 0 && figures.replies > 0,
-        "the load lasted for less than 5 s: the reply rate has no sample, and its 0.0 is no \
-         figure"
+        "the load lasted for less than 5 s: the reply rate has no sample, and its 0.0 is not a \
+         measurement"
             .to_owned(),
     );
     if !notes.is_empty() && can_run(options) {

@@ -152,7 +152,9 @@ impl HttperfCommand {
             return Err(refusal("--wlog has all URIs: leave out --uri and --wset"));
         }
         if has(HttperfFlag::Wsess) && has(HttperfFlag::Wsesslog) {
-            return Err(refusal("--wsess and --wsesslog: there cannot be both"));
+            return Err(refusal(
+                "--wsess and --wsesslog exclude each other: leave one of them out",
+            ));
         }
         let has_uris = has(HttperfFlag::Wlog) || has(HttperfFlag::Wset);
         if has(HttperfFlag::Wsesslog) && has_uris {
@@ -610,7 +612,7 @@ mod tests {
             ),
             (
                 "--ssl-key x",
-                "--ssl-certificate and --ssl-key: there must be both",
+                "--ssl-certificate and --ssl-key belong together: give both",
             ),
             (
                 "--ssl-ca-file x",

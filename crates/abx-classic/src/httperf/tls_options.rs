@@ -75,7 +75,7 @@ impl HttperfTlsOptions {
     pub(super) fn check(&self) -> Result<(), HttperfRefusal> {
         if self.certificate.is_some() != self.key.is_some() {
             return Err(refusal(
-                "--ssl-certificate and --ssl-key: there must be both",
+                "--ssl-certificate and --ssl-key belong together: give both",
             ));
         }
         if self.ca_file.is_some() && !self.verifies {

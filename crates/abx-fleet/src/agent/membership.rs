@@ -268,7 +268,8 @@ impl<'a> Membership<'a> {
         if number < self.driver.number() || !self.driver.is_free() {
             let last = self.driver.number();
             return Some(format!(
-                "order {number} came while order {last} was under way"
+                "order {number} came while order {last} was under way: use the same version of \
+                 abx on both sides"
             ));
         }
         let (pool, plan, sha256, part) = match task {
@@ -349,7 +350,10 @@ impl<'a> Membership<'a> {
     fn result(&self, number: u64, from: usize, reported: u64) -> AgentResponse {
         if number != self.driver.number() {
             let last = self.driver.number();
-            let why = format!("order {number} is not known; the last one was {last}");
+            let why = format!(
+                "order {number} is unknown; the last one was {last}: use the same version of abx \
+                 on both sides"
+            );
             return AgentResponse::Refused { why };
         }
         match self.driver.state(RESULT_WITHIN, reported) {

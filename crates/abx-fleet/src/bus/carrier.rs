@@ -91,7 +91,7 @@ pub enum BusError {
     Address(String),
     #[error("the bus cannot be used: {0}")]
     Down(String),
-    #[error("this abx was built without NATS: build it with its usual features")]
+    #[error("this abx was built without NATS: build it with its default features")]
     NotBuilt,
     #[error("the bus refuses: {0}")]
     Refused(String),

@@ -275,7 +275,8 @@ fn unconnected(place: &str, user: Option<&str>, error: &ConnectError) -> BusErro
         _ if kind == ConnectErrorKind::Tls || error.to_string().contains("certificate") => {
             BusError::Refused(format!(
                 "cannot verify {place} as the bus ({error}): give the ca.pem that `abx bus init` \
-                 wrote, with --bus-ca FILE, and a server name that it was given"
+                 wrote, with --bus-ca FILE, and address the bus by a name from `abx bus init \
+                 --host`"
             ))
         }
         _ => BusError::Down(format!("{place}: {error}: {REMEDY}")),

@@ -190,7 +190,7 @@ impl Discovery<'_> {
         let slot = introduction.slot?;
         match self.slots.get(slot) {
             None => Some(format!(
-                "it requires slot {}, and there are {}",
+                "it requires slot {}, but there are only {}",
                 slot + 1,
                 self.slots.len()
             )),

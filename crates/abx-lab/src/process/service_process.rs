@@ -207,7 +207,9 @@ fn look_at(
     match &service.health {
         HealthCheck::Port => match connect(address, patience.timeout) {
             Ok(()) => ReadinessLook::Right,
-            Err(error) => ReadinessLook::NotYet(format!("its port takes no connection: {error}")),
+            Err(error) => {
+                ReadinessLook::NotYet(format!("its port accepts no connections: {error}"))
+            }
         },
         HealthCheck::Request => {
             let rule = &service.launch().ready;

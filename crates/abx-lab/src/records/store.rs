@@ -136,7 +136,7 @@ impl Store {
 /// A record that another process of abx is measuring.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "abx is still measuring {}: wait until it ends, or stop it by Ctrl-C", path.display()
+    "abx is still measuring {}: wait until it ends, or stop it with Ctrl-C", path.display()
 )]
 pub struct RecordInUse {
     path: PathBuf,

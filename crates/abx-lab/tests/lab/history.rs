@@ -441,7 +441,7 @@ fn a_prefix_of_two_ids_is_refused() {
     let error = resolve(pair[0], folder.path()).unwrap_err();
     assert!(matches!(error, HistoryError::Several { .. }), "{error}");
     assert!(
-        error.to_string().contains("Give more of its letters"),
+        error.to_string().contains("Give more characters of the id"),
         "{error}"
     );
 }

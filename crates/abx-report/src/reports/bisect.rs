@@ -125,13 +125,13 @@ fn result(record: &BisectRecord) -> Document {
         }
         Some(BisectConclusion::NothingToFind) => document.paragraph(nothing(record)),
         Some(BisectConclusion::Spread { position }) => document.paragraph(format!(
-            "No single commit: the change is spread over several. {} is like neither end, so a \
-             part of the change is older and a part is newer.",
+            "No single commit: the change is spread over several. {} is like neither GOOD nor \
+             BAD, so a part of the change is older and a part is newer.",
             name_at(record, *position)
         )),
         Some(BisectConclusion::Undecided { position }) => document.paragraph(format!(
-            "Undecided: the blocks do not show which end {} is like. Set a longer `--budget`, or \
-             measure on a quieter machine.",
+            "Undecided: the blocks do not show whether {} is like GOOD or BAD. Set a longer \
+             `--budget`, or measure on a quieter machine.",
             name_at(record, *position)
         )),
         Some(BisectConclusion::AllSkipped { suspects }) => {
@@ -172,7 +172,7 @@ fn not_confirmed(record: &BisectRecord, position: usize) -> String {
         format!(": {} times its parent", interval(&bounds))
     });
     format!(
-        "No single commit: the change is spread, or it is that of a build's memory layout. The \
+        "No single commit: the change is spread, or it comes from a build's memory layout. The \
          search led to {}, and two builds of it do not differ for certain from two builds of its \
          parent{measured}.",
         name_at(record, position)

@@ -324,7 +324,7 @@ fn records(history: &History, listed: Listed<'_>) -> Markup {
     let form = element("form")
         .with("action", "/side")
         .add(table(&history.entries))
-        .add(element("p").add(button.text("Show the marked ones side by side")));
+        .add(element("p").add(button.text("Show the selected records side by side")));
     out.push(form);
     if history.left_out > 0 {
         let more = count(history.left_out as u64);

@@ -36,15 +36,15 @@ pub fn plan_text(plan: &StudyPlan, style: &Style) -> String {
     if plan.study.together > 1 {
         let text = format!(
             "This holds for the hardest of {} comparisons that are judged together under each \
-             load. For a single comparison it is smaller.",
+             load. For a single comparison, the difference is smaller.",
             plan.study.together
         );
         out.paragraph(text);
     }
     if plan.study.loads > 1 && plan.study.blocks.is_none() {
         out.paragraph(
-            "Each load ends by its own rule. The time that it leaves goes to the loads that need \
-             more blocks."
+            "Each load ends by its own rule. The time that it does not use goes to the loads that \
+             need more blocks."
                 .to_owned(),
         );
     }

@@ -27,9 +27,9 @@ pub fn pooled_text(pooled: &Pooled, style: &Style) -> String {
     }
     out.push('\n');
     out.push_str(&style.note(
-        "The mean is over all days or machines such as these, with its 95 % interval; the next \
-         record is where the true ratio of a further one lies in 95 of 100 cases. Between: the \
-         standard deviation from record to record beyond chance.",
+        "The mean is over all days or machines such as these, with its 95 % interval. The next \
+         record: the range that holds the true ratio of one more record in 95 of 100 cases. \
+         Between: the standard deviation from record to record beyond chance.",
     ));
     style.finish(&out)
 }
@@ -52,7 +52,7 @@ fn sentence(comparison: &PooledComparison) -> String {
             let [_, low, high] = ratios([next.ratio, next.low, next.high]);
             format!("the next record {low} to {high}")
         }
-        None => "the next record is predicted from three records on".to_owned(),
+        None => "predicting the next record needs at least three records".to_owned(),
     };
     let bound = if comparison.at_least {
         "; the true ratio may lie further from 1"

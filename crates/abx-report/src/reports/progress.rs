@@ -34,7 +34,7 @@ pub fn progress_line(record: &StudyRecord) -> String {
         0 => line,
         _ if loads.len() == 1 => line,
         settled => format!(
-            "{line} · {settled} of {} settled",
+            "{line} · {settled} of {} decided",
             plural(loads.len() as u64, "load")
         ),
     }
@@ -129,7 +129,7 @@ pub fn opening_line(
     let line = format!("opening {requested} connections to {subject}: {open} open");
     match silent.as_secs() {
         0 => line,
-        _ => format!("{line}, no other one for {}", of_at_most(silent, at_most)),
+        _ => format!("{line}, no new one for {}", of_at_most(silent, at_most)),
     }
 }
 
@@ -189,7 +189,7 @@ pub fn service_died_line(service: &str, how: &str) -> String {
 pub fn left_out_line(subject: &str, how: &str) -> String {
     let why = how.lines().next().unwrap_or_default();
     format!(
-        "{} failed at the start of a block and is not measured any further: {}",
+        "{} failed at the start of a block and is no longer measured: {}",
         short(subject),
         clean_name(why)
     )

@@ -150,7 +150,7 @@ fn statuses(run: &RunView) -> Option<String> {
     let mut parts = vec![by_class(classes)];
     let unrecorded = wrong.saturating_sub(recorded);
     if unrecorded > 0 {
-        parts.push(format!("another than {status} {}", count(unrecorded)));
+        parts.push(format!("other than {status} {}", count(unrecorded)));
     }
     Some(parts.join(", "))
 }

@@ -153,7 +153,7 @@ fn subjects(records: &[NamedRecord<'_>]) -> Markup {
         rows.collect::<Vec<_>>()
     };
     let grid = Table::new(
-        ["record", "subject", "version, by its own word", "command"],
+        ["record", "subject", "version, as it reports it", "command"],
         records.iter().flat_map(rows),
     )
     .captioned("Subjects of each record")

@@ -110,13 +110,13 @@ fn notes(record: &TimerRecord) -> Vec<String> {
     }
     match runs {
         1 => out.push("One run: `-n 30` gives intervals.".to_owned()),
-        few if few < P99_RUNS => out.push(format!("p99 is given from {P99_RUNS} runs on.")),
+        few if few < P99_RUNS => out.push(format!("p99 needs at least {P99_RUNS} runs.")),
         _ => {}
     }
     if record.together > 0 {
         out.push(format!(
             "{} came in one piece with the one before, so the time between them is unknown: the \
-             command keeps its output back. Print markers to standard error, or flush after each \
+             command buffers its output. Print markers to standard error, or flush after each \
              (`python3 -u`, `stdbuf -oL`).",
             plural(record.together as u64, "marker")
         ));

@@ -170,7 +170,7 @@ fn statement(series: &TrendSeries, change: &TrendChange, names_machine: bool) ->
             metric_name(series.metric)
         ),
         remarks: vec![format!(
-            "From {after} on. The last record before is {before}."
+            "The first record after the change is {after}. The last one before is {before}."
         )],
         reasons: None,
     }
@@ -349,7 +349,7 @@ fn plot(number: usize, series: &TrendSeries) -> CaptionedFigure {
         body: plot.svg(),
         note: match series.changes.len() {
             0 => String::new(),
-            _ => "A line across marks a change of level.".to_owned(),
+            _ => "A vertical line marks a change of level.".to_owned(),
         },
         table: None,
     }

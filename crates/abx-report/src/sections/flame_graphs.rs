@@ -134,8 +134,8 @@ impl Flame<'_> {
                 .add(drawing.svg)
                 .into(),
             note: format!(
-                "Functions below {} of the time, and what lies deeper than {FLAME_DEPTH_MAX} \
-                 functions, are summed up as ….",
+                "Functions below {} of the time, and those deeper than {FLAME_DEPTH_MAX} levels, \
+                 are merged as ….",
                 share_in_words(drawing.share_min)
             ),
             table: None,

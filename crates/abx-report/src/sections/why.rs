@@ -200,7 +200,7 @@ fn of_pairs(
         .find_map(|ledger| ledger.calls_failure.as_ref());
     if let Some(failure) = failure {
         out.note(format!(
-            "System calls were not counted: {}. `abx doctor` shows what allows it.",
+            "System calls were not counted: {}. `abx doctor` shows how to allow it.",
             clean_name(failure)
         ));
     }
@@ -350,7 +350,7 @@ fn reason(difference: &CpuDifference, most: usize) -> String {
     let mut named = named(difference);
     named.truncate(most);
     if named.is_empty() {
-        return format!("{intro} No part of it differs with certainty.");
+        return format!("{intro} No single part of the difference is certain.");
     }
     let side = usize::from(is_more);
     let shares: f64 = named.iter().filter_map(|part| part.cost.share).sum();
@@ -514,7 +514,7 @@ fn unnamed_functions(record: &StudyRecord, ledgers: &[&CpuLedger]) -> Option<Str
         .collect();
     match shares.len() - texts.len() {
         0 => {}
-        left_out => texts.push(format!("less of {left_out} more")),
+        left_out => texts.push(format!("smaller shares of {left_out} more")),
     }
     (!texts.is_empty()).then(|| {
         format!(

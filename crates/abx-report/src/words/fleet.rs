@@ -23,7 +23,7 @@ pub(crate) fn agents(fleet: &FleetRecord) -> String {
         (false, false) => "",
     };
     format!(
-        "{} over {}, clocks known within {} µs{state}",
+        "{} over {}, clocks known to within {} µs{state}",
         names.join(", "),
         clean_name(bus.trim_end()),
         count(bounds_ns.max().unwrap_or_default().div_ceil(1_000))

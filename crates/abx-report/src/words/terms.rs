@@ -47,13 +47,13 @@ fn verdict_terms(record: &StudyRecord) -> Vec<String> {
         ),
         (
             any(|comparison| comparison.at_least && comparison.ratio.is_some()),
-            "at least, at most: a bound: the true ratio lies further from 1; \"or beyond\": the \
-             true ratio may lie outside the interval, on either side",
+            "at least, at most: a bound: the true ratio may lie further from 1; \"or beyond\": \
+             the true ratio may lie outside the interval, on either side",
         ),
         (
             any(|comparison| comparison.role == Role::Exploratory),
             "also compared: metrics for which the study was not made; about 1 in 20 of these \
-             intervals misses by chance",
+             intervals misses the true ratio by chance",
         ),
         (
             any(|comparison| comparison.metric == Metric::ColdStart),
@@ -77,8 +77,8 @@ fn figure_terms(record: &StudyRecord) -> Vec<String> {
         ),
         (
             true,
-            "p50, p99: response time, from the intended send to the last byte, of half and of \
-             99 % of the requests",
+            "p50, p99: the response time, from the intended send to the last byte, that half and \
+             99 % of the requests do not exceed",
         ),
         (
             true,

@@ -198,9 +198,9 @@ macro_rules! compared_if {
         concat!(
             "CPU per response is compared if ",
             $limit,
-            " was the limit, because throughput then has no verdict. It holds at the measured \
-             rate: the kernel may charge loopback work to either side, and a server at its limit \
-             may need more or less per response."
+            " was the limit, because throughput then has no verdict. The result holds at the \
+             measured rate: the kernel may charge loopback work to either side, and a server at \
+             its limit may need more or less per response."
         )
     };
 }

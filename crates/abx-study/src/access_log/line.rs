@@ -36,7 +36,7 @@ pub enum LogLineError {
     Request,
     #[error("its method is not valid")]
     Method,
-    #[error("its path does not begin with /, or has letters that no request may have")]
+    #[error("its path does not begin with /, or has characters that a request may not contain")]
     Path,
     #[error("no status follows its request")]
     Status,

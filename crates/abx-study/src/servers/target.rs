@@ -139,7 +139,7 @@ impl UrlParts<'_> {
         let cut = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at(cut);
         if authority.contains('@') {
-            return Err(bad("a user in the URL; give it by `--user NAME:PASSWORD`"));
+            return Err(bad("it contains a user; give it by `--user NAME:PASSWORD`"));
         }
         if let Some(right) = host::with_brackets(authority) {
             let url = url.to_owned();

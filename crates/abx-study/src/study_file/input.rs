@@ -59,7 +59,7 @@ fn read_template(file: &Path) -> io::Result<String> {
     if bytes.len() as u64 > BYTES_MAX {
         return Err(io::Error::other(format!("longer than {BYTES_MAX} bytes")));
     }
-    String::from_utf8(bytes).map_err(|_| io::Error::other("no UTF-8 text"))
+    String::from_utf8(bytes).map_err(|_| io::Error::other("not UTF-8 text"))
 }
 
 /// The text of a study file or scenario file.

@@ -120,10 +120,10 @@ impl fmt::Display for CallLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CallLimit::Rights => f.write_str(
-                "abx has neither root's rights nor the capabilities CAP_BPF and CAP_PERFMON",
+                "abx runs neither as root nor with the capabilities CAP_BPF and CAP_PERFMON",
             ),
             CallLimit::Namespace => f.write_str(
-                "abx runs in a process namespace, whose process numbers are not the kernel's",
+                "abx runs in a PID namespace, whose process IDs differ from the kernel's",
             ),
             CallLimit::Absent => f.write_str("this kernel runs no BPF programs at tracepoints"),
             CallLimit::Failed(errno) => {

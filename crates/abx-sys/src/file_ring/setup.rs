@@ -59,19 +59,13 @@ pub(super) fn make(entries: u32) -> Result<IoUring, RingError> {
 fn check_features(ring: &IoUring) -> Result<(), RingError> {
     let params = ring.params();
     let needed = [
-        (
-            params.is_feature_nodrop(),
-            "completions that are never dropped",
-        ),
+        (params.is_feature_nodrop(), "IORING_FEAT_NODROP"),
         (
             params.is_feature_submit_stable(),
-            "entries that are read when handed in",
+            "IORING_FEAT_SUBMIT_STABLE",
         ),
-        (
-            params.is_feature_fast_poll(),
-            "waiting for sockets without threads",
-        ),
-        (params.is_feature_ext_arg(), "waits with a time limit"),
+        (params.is_feature_fast_poll(), "IORING_FEAT_FAST_POLL"),
+        (params.is_feature_ext_arg(), "IORING_FEAT_EXT_ARG"),
     ];
     match needed.iter().find(|(is_there, _)| !is_there) {
         Some((_, name)) => Err(RingError::Lacks(name)),
@@ -94,8 +88,8 @@ fn refused(error: io::Error, step: SetupStep) -> RingError {
     match (error.raw_os_error(), step) {
         (Some(libc::ENOSYS), _) => RingError::Absent,
         (Some(libc::EPERM | libc::EACCES), _) => RingError::Forbidden,
-        (Some(libc::EINVAL), SetupStep::Make) => RingError::Lacks("deferred task work"),
-        (Some(libc::EINVAL), SetupStep::Probe) => RingError::Lacks("a list of its operations"),
+        (Some(libc::EINVAL), SetupStep::Make) => RingError::Lacks("IORING_SETUP_DEFER_TASKRUN"),
+        (Some(libc::EINVAL), SetupStep::Probe) => RingError::Lacks("IORING_REGISTER_PROBE"),
         _ => RingError::Failed(error),
     }
 }
@@ -127,8 +121,8 @@ mod tests {
             RingError::Failed(_)
         ));
         let lacks = response(libc::EINVAL, SetupStep::Make).to_string();
-        assert!(lacks.contains("deferred task work"), "{lacks}");
+        assert!(lacks.contains("IORING_SETUP_DEFER_TASKRUN"), "{lacks}");
         let lacks = response(libc::EINVAL, SetupStep::Probe).to_string();
-        assert!(lacks.contains("a list of its operations"), "{lacks}");
+        assert!(lacks.contains("IORING_REGISTER_PROBE"), "{lacks}");
     }
 }

@@ -147,7 +147,7 @@ pub fn thread_schedstat() -> io::Result<ThreadSchedule> {
 fn not_understood(path: &str) -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
-        format!("{path} is not understood: is /proc that of a Linux kernel?"),
+        format!("{path} cannot be parsed: is /proc that of a Linux kernel?"),
     )
 }
 

@@ -28,8 +28,8 @@ pub enum PortError {
     #[error("cannot read {PORT_RANGE_PATH}: {0}; is /proc mounted?")]
     RangeUnreadable(io::Error),
     #[error(
-        "ip_local_port_range starts at {low}, which leaves too few ports from {FIRST_CANDIDATE} on \
-         for servers: sysctl net.ipv4.ip_local_port_range=\"32768 60999\""
+        "ip_local_port_range starts at {low}, which leaves too few ports from {FIRST_CANDIDATE} \
+         on for servers: raise it with `sysctl -w net.ipv4.ip_local_port_range=\"32768 60999\"`"
     )]
     RangeTooLow {
         /// The first outgoing port.

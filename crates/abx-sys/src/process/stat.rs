@@ -193,7 +193,7 @@ fn is_released(text: &str) -> bool {
 fn not_understood(path: &str, text: &str) -> String {
     const LETTERS: usize = 400;
     let line: String = text.trim_end().escape_debug().take(LETTERS).collect();
-    format!("{path} is not understood: is /proc that of a Linux kernel? It has `{line}`")
+    format!("{path} cannot be parsed: is /proc that of a Linux kernel? It has `{line}`")
 }
 
 fn raw_pid(pid: u32) -> Option<Pid> {
@@ -244,7 +244,7 @@ mod tests {
         }
         let message = not_understood("/proc/7/stat", "7 (a\nb) ?\n");
         assert!(
-            message.starts_with("/proc/7/stat is not understood"),
+            message.starts_with("/proc/7/stat cannot be parsed"),
             "{message}"
         );
         assert!(message.ends_with("It has `7 (a\\nb) ?`"), "{message}");

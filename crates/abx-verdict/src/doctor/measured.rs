@@ -28,7 +28,10 @@ pub(super) fn checks(record: &DoctorRecord) -> Vec<Check> {
         )),
     }
     match &record.ceilings[..] {
-        [] => checks.push(not_measured("ceiling", "what one generator thread reaches")),
+        [] => checks.push(not_measured(
+            "ceiling",
+            "the throughput of one generator thread",
+        )),
         ceilings => checks.extend(ceilings.iter().map(|ceiling| reached(ceiling, &others))),
     }
     checks.extend([foreign(record.elsewhere, &others), steal(record.elsewhere)]);
@@ -92,8 +95,8 @@ fn spread(noise: &Noise, others: &Others) -> Check {
         _ => CheckStatus::Stops,
     };
     let mut message = format!(
-        "{BLOCKS_USUAL} blocks show a difference of {} or more in 4 of 5 studies; the same server \
-         twice had a spread of {} from block to block ({}",
+        "{BLOCKS_USUAL} blocks show a difference of {} or more in 4 of 5 studies; the same \
+         server, compared with itself, had a spread of {} from block to block ({}",
         percent(detectable),
         percent(spread),
         blocks(noise.blocks),
@@ -109,8 +112,8 @@ fn spread(noise: &Noise, others: &Others) -> Check {
         && (low > 1.0 || high < 1.0)
     {
         message.push_str(&format!(
-            "; the two appeared to differ ({low:.3} to {high:.3}), which happens by chance once in 30 \
-             times: look again"
+            "; the two appeared to differ ({low:.3} to {high:.3}), which happens by chance once \
+             in 30 times: run `abx doctor` again"
         ));
     }
     let check = Check::new(id, status, message);
@@ -119,7 +122,7 @@ fn spread(noise: &Noise, others: &Others) -> Check {
         (CheckStatus::NotChecked, _) => check.remedy(LONGER[0]).command(LONGER[1]),
         (_, Some(needed)) => {
             let rest = format!(
-                "; else {} % takes about {needed} blocks (`--blocks {needed}`)",
+                "; otherwise, {} % takes about {needed} blocks (`--blocks {needed}`)",
                 100.0 * margin
             );
             others.closed(check, &rest)

@@ -166,8 +166,8 @@ fn pressure(pressure: Option<Pressure>) -> Check {
     let shares = [cpu, memory, io];
     let [cpu, memory, io] = shares.map(|share| format!("{:.0} %", 100.0 * share));
     let message = format!(
-        "in the 10 s before it began, some program waited for a CPU {cpu} of the time, for memory \
-         {memory}, for a disk {io}"
+        "in the 10 s before `abx doctor` began, some program waited for a CPU {cpu} of the time, \
+         for memory {memory}, for a disk {io}"
     );
     if shares.iter().all(|share| *share <= PRESSURE_MAX) {
         ok(id, message)
@@ -197,7 +197,7 @@ fn descriptors(readings: &Readings) -> Check {
     );
     let raise = |check: Check| {
         check
-            .remedy("raise it in this shell, which only root may, and start abx from there")
+            .remedy("raise it in this shell (as root), and start abx from there")
             .command("ulimit -n 65536")
     };
     match hard {
@@ -226,7 +226,7 @@ fn ports(readings: &Readings) -> Check {
     // Servers under test get ports below the range, so it must not begin too low.
     let widen = |check: Check| {
         check
-            .remedy("set a wide range that leaves the ports from 10000 on to servers (as root)")
+            .remedy("set a wide range that leaves ports above 10000 to servers (as root)")
             .command("sysctl -w net.ipv4.ip_local_port_range=\"16384 65535\"")
     };
     match &readings.subject_ports_refused {

@@ -6,7 +6,7 @@ use super::record::{Check, Sampling, SamplingReach};
 pub(super) fn why(sampling: Option<&Sampling>) -> Check {
     let id = "why";
     let Some(sampling) = sampling else {
-        return not_checked(id, "what `--why` may sample was not read");
+        return not_checked(id, "abx cannot read what `--why` may sample");
     };
     let limit = sampling.limit.as_deref().unwrap_or("the cause is unknown");
     let check = match sampling.reach {
@@ -30,7 +30,7 @@ pub(super) fn why(sampling: Option<&Sampling>) -> Check {
             limits(
                 id,
                 format!(
-                    "`--why` can sample everything, and the kernel hides the names of its \
+                    "`--why` can sample everything, but the kernel hides the names of its \
                      functions{setting}: no system call has a line of its own"
                 ),
             )

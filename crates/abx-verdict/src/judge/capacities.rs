@@ -227,17 +227,19 @@ impl<'a> RateGrid<'a> {
         .collect();
         let texts: Vec<String> = beyond
             .iter()
-            .map(|(who, side)| format!("that of {who} lies {side} them in some blocks"))
+            .map(|(who, side)| {
+                format!("the capacity of {who} lies {side} that range in some blocks")
+            })
             .collect();
         let [first, last] = [self.loads.first()?, self.loads.last()?].map(|load| rate(load));
         let message = format!(
-            "abx looked for the capacity by {} at {first:.0} to {last:.0} requests/s, and {}{}",
+            "abx searched for the capacity by {} from {first:.0} to {last:.0} requests/s, and {}{}",
             self.objective,
             texts.join(", and "),
             match level {
                 Level::Bound => {
-                    "; the ratio is bounded, and its interval is that of the rates that were \
-                     tried: beyond them the blocks may differ more"
+                    "; the ratio is a bound, and its interval covers only the rates that were \
+                     tried: beyond them, blocks may differ more"
                 }
                 _ => "",
             }

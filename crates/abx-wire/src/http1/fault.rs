@@ -14,11 +14,11 @@ pub enum Fault {
     #[error("its Content-Length is not a number, or several values differ")]
     BadContentLength,
     /// More than [`INTERIM_MAX`] interim heads (1xx) arrived before a final one.
-    #[error("more than 32 interim heads (1xx) came before its final one")]
+    #[error("more than 32 interim responses (1xx) came before its final one")]
     TooManyInterim,
     #[error("its Transfer-Encoding is not `chunked`")]
     UnknownTransferEncoding,
-    #[error("a chunk is broken")]
+    #[error("a chunk of the body is malformed")]
     BadChunk,
     #[error("the server sent unsolicited bytes")]
     Unasked,
@@ -28,9 +28,9 @@ pub enum Fault {
     /// The peer uses HTTP/2: its first byte begins a frame (RFC 9113, section 4.1).
     #[error("it is HTTP/2, not HTTP/1.1: the server expects HTTP/2 on this port")]
     Http2,
-    #[error("the connection was closed before its first byte")]
+    #[error("the connection was closed before the first byte of the response")]
     ClosedIdle,
-    #[error("the connection was closed in its middle")]
+    #[error("the connection was closed during the response")]
     ClosedEarly,
 }
 

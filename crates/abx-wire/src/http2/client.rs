@@ -233,7 +233,9 @@ impl Client {
         }
         let is_first = head.kind == frame::SETTINGS && !head.has(frame::ACK);
         if !self.is_open && !is_first {
-            return Err(Fault::Broken("the server does not begin with its settings"));
+            return Err(Fault::Broken(
+                "the server did not begin with a SETTINGS frame",
+            ));
         }
         self.blocks.check_next(head)?;
         if head.kind != frame::DATA {
@@ -284,7 +286,9 @@ impl Client {
         if number % 2 == 1 && number < self.next {
             Ok(())
         } else {
-            Err(Fault::Broken("a frame is on a stream that was never begun"))
+            Err(Fault::Broken(
+                "a frame is on a stream that was never opened",
+            ))
         }
     }
 

@@ -130,6 +130,8 @@ impl Client {
 fn check_connection(head: FrameHeader) -> Result<(), Fault> {
     match head.stream {
         0 => Ok(()),
-        _ => Err(Fault::Broken("a connection-level frame names a stream")),
+        _ => Err(Fault::Broken(
+            "a connection-level frame has a stream identifier other than 0",
+        )),
     }
 }

@@ -16,7 +16,7 @@ pub enum Fault {
     #[error("a frame has a wrong length")]
     FrameSize,
     /// More was sent than there was room for, or room grew over its limit (section 5.2).
-    #[error("flow control is broken")]
+    #[error("flow control was violated")]
     FlowControl,
     /// A header block cannot be decoded (RFC 7541).
     #[error("a header block cannot be decompressed")]

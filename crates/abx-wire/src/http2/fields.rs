@@ -4,7 +4,7 @@
 pub(super) fn check_regular(name: &[u8], value: &[u8]) -> Result<(), &'static str> {
     let is_token = |byte: &u8| byte.is_ascii_graphic() && !byte.is_ascii_uppercase();
     if name.is_empty() || !name.iter().all(is_token) {
-        return Err("a field's name is not a word in lower case");
+        return Err("a field's name is not a lower-case token");
     }
     if value.iter().any(|byte| matches!(byte, 0 | b'\r' | b'\n')) {
         return Err("a field's value contains a line break or a NUL");

@@ -14,7 +14,7 @@ pub enum Fault {
     #[error("the handshake's response is longer than 256 KiB")]
     HeadTooLarge,
     /// More than [`crate::http1::INTERIM_MAX`] interim heads (1xx) arrived before the final one.
-    #[error("the handshake's response has more than 32 interim heads (1xx) before its final one")]
+    #[error("more than 32 interim responses (1xx) came before the handshake's final one")]
     TooManyInterim,
     #[error("the handshake's response is not HTTP/1.1: {0}")]
     OtherProtocol(crate::http1::Fault),

@@ -57,10 +57,10 @@ const HABITS: &[Habit] = &[
     habit(&["--host"], "the host is a header: -H 'Host: NAME'"),
     habit(
         &["-i"],
-        "heads alone (ab's -i) are -m HEAD; a list of URLs (h2load's -i) is --urls FILE; a number \
-         of requests (k6's -i) is -n N",
+        "for HEAD requests (ab's -i), use -m HEAD; a list of URLs (h2load's -i) is --urls FILE; a \
+         number of requests (k6's -i) is -n N",
     ),
-    habit(&["-I", "--head"], "heads alone are -m HEAD"),
+    habit(&["-I", "--head"], "for HEAD requests, use -m HEAD"),
     habit(
         &[
             "-s",

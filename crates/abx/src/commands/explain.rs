@@ -232,14 +232,14 @@ const VERDICTS: [(&str, Verdict, &str); 7] = [
     (
         "faster",
         Verdict::Faster,
-        "▲ The subject is faster than its baseline: the whole interval of the ratio is on that \
-         side of 1.",
+        "▲ The subject is faster than its baseline: the whole interval of the ratio is on the \
+         faster side of 1.",
     ),
     (
         "slower",
         Verdict::Slower,
-        "▼ The subject is slower than its baseline: the whole interval of the ratio is on that \
-         side of 1.",
+        "▼ The subject is slower than its baseline: the whole interval of the ratio is on the \
+         slower side of 1.",
     ),
     (
         "less",

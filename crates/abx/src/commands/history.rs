@@ -24,8 +24,8 @@ use crate::ui::end::{End, Failure, notify};
     abx history add artifacts/*.json.zst\n  \
     abx history --trend nginx-sendfile\n  \
     abx report last\n\n\
-    Name a record by its id, or by the first four letters of the id. last is the newest record, \
-    and last~1 the one before it.")]
+    Name a record by its id, or by at least the first four characters of the id. last is the \
+    newest record, and last~1 the one before it.")]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(mut_arg("json", |json| output::saves(json, "the list or the trend")))]
 pub struct HistoryArgs {

@@ -34,8 +34,8 @@ pub fn manual(manual: &Manual, shown: &Command) -> Result<End, Failure> {
         Some(folder) => {
             let count = write_pages(folder, shown).map_err(|error| {
                 Failure::no_claim(format!(
-                    "cannot write the manual pages into {}: {error}. Give a writable \
-                     directory (`--folder`)",
+                    "cannot write the manual pages into {}: {error}. Give a writable folder \
+                     (`--folder`)",
                     folder.display()
                 ))
             })?;

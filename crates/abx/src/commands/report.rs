@@ -119,7 +119,10 @@ pub fn report(report: &Report) -> Result<End, Failure> {
         }
         SavedRecord::Machine(record) => {
             let given = report.formats.first().or(report.of_studies());
-            report.refuse("`abx doctor`, which loads nothing", given)?;
+            report.refuse(
+                "`abx doctor`, which measures this machine, not your servers",
+                given,
+            )?;
             let text = abx_report::doctor_text(&record, &style);
             output::print(&text, &record, flags)?;
             Ok(End::Done)

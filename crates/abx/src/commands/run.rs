@@ -158,9 +158,9 @@ impl Run {
         let refused = if load.shape.hold_ns().is_some() {
             "idle connections, which send nothing"
         } else if load.log.is_some() {
-            "--replay, whose log begins once: cut off its first lines instead"
+            "--replay, which plays its log only once: cut off its first lines instead"
         } else if self.load.stages_last().is_some() {
-            "stages, which begin once: begin with a stage that is its warm-up"
+            "stages, which run only once: make the first stage the warm-up"
         } else if self.fleet.is_used() {
             "--bus, whose agents keep the counts of one load: run it once before"
         } else {
@@ -238,7 +238,7 @@ fn announcement_of_several(study: &Study, url: &str) -> String {
     let time = |span: Duration| humantime::format_duration(span);
     match study.ordered_time {
         Some(OrderedTime::EachLoad(each)) if loads > 1 => format!(
-            "Loading {url} under {loads} loads, each for {}: {} of load, and before that a pilot",
+            "Loading {url} under {loads} loads, each for {}: {} of load, after a pilot",
             time(each),
             time(each.saturating_mul(loads))
         ),
@@ -247,7 +247,8 @@ fn announcement_of_several(study: &Study, url: &str) -> String {
             time(each)
         ),
         Some(OrderedTime::Whole(whole)) => format!(
-            "Finding out how much load {url} can take, then loading it around that: about {} in all",
+            "Finding out how much load {url} can take, then loading it at rates around that: \
+             about {} in total",
             time(whole)
         ),
         None => format!("Loading {url}"),

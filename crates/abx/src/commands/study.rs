@@ -149,7 +149,7 @@ struct StudyRun {
 
 /// The help of the word that names a study.
 const STUDY: &str =
-    "The study: its name from `abx study list`, or the path of a study file or its directory";
+    "The study: its name from `abx study list`, or the path of a study file or its folder";
 
 /// Whether a flag of `abx compare` is for settings that a study has itself: its loads and its
 /// subjects.
@@ -244,7 +244,7 @@ fn origin(subject: &SubjectSpec) -> String {
         Need::Image(name) => format!("the image {name}"),
         Need::Packages(list) => format!("the packages {}", list.join(", ")),
         Need::Npm(list) => format!("{} from npm", list.join(", ")),
-        Need::Pypi(list) => format!("{} from pypi", list.join(", ")),
+        Need::Pypi(list) => format!("{} from PyPI", list.join(", ")),
         Need::Maven(list) => format!("{} from maven", list.join(", ")),
         Need::Cargo(list) => format!("{} from cargo", list.join(", ")),
         Need::Build { .. } => "a build".to_owned(),

@@ -167,7 +167,7 @@ pub fn remark(record: &StudyRecord, results: &[ExpectationResult]) -> Option<Str
                 _ => "",
             };
             format!(
-                "not settled in {} of {} comparisons{passes}: {}",
+                "undecided in {} of {} comparisons{passes}: {}",
                 open.len(),
                 results.len(),
                 remedy(&open, flag)
@@ -188,8 +188,8 @@ fn remedy(open: &[&ExpectationResult], flag: Option<String>) -> String {
     match flag {
         Some(flag) => format!("measure longer (`{flag}`)"),
         None if open.iter().any(|result| result.blocks_more.is_some()) => {
-            "no usual number of blocks settles a ratio so close to its limit, so move the limit \
-             away from it"
+            "no practical number of blocks decides a ratio so close to its limit: move the limit \
+             away from the ratio"
                 .to_owned()
         }
         None => "the true ratio may lie further out, as the findings explain".to_owned(),

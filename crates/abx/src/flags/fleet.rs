@@ -123,8 +123,8 @@ fn print_event(event: &FleetEvent, is_quiet: bool) {
             format!("abx: {agent} generates load for another controller, and may be free later")
         }
         FleetEvent::NotSaved { bytes } => format!(
-            "abx: agents do not save their counts: the record to save with them has {bytes} bytes, \
-             and the bus accepts fewer (`max_payload` of NATS)"
+            "abx: agents do not save their counts: the record to save with them has {bytes} \
+             bytes, more than the bus accepts: raise `max_payload` of NATS"
         ),
         FleetEvent::Silent { agent } => format!("abx: {agent} is silent"),
         FleetEvent::Back { agent } => format!("{agent} responds again"),

@@ -37,7 +37,7 @@ pub struct RequestFlags {
     // invisible reset of the terminal's style between them.
     #[arg(
         long, value_name = "N",
-        help = "Make N variants of each request: {\u{1b}[0mn} in path, headers and body is a number from 0",
+        help = "Make N variants of each request: {\u{1b}[0mn} in path, headers and body is 0 to N-1",
         value_parser = units::whole_number::<u32>(1..=u64::from(REQUESTS_MAX), 100),
     )]
     count: Option<u32>,

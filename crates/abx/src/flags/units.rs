@@ -63,7 +63,7 @@ pub fn threads(text: &str) -> Result<u16, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| {
         let hint = match units::time(text) {
-            Some(_) => "; how long requests are sent is -d, their timeout --timeout",
+            Some(_) => "; for the duration use -d, for a request's timeout --timeout",
             None => "",
         };
         format!("`{text}` is not a number of threads: give one such as 2{hint}")
@@ -230,7 +230,7 @@ pub fn label(text: &str) -> Result<String, String> {
         Err("the label is empty: give a text, or leave --label out".to_owned())
     } else if letters > LABEL_LETTERS_MAX {
         Err(format!(
-            "the label has {letters} letters: give at most {LABEL_LETTERS_MAX}"
+            "the label has {letters} characters: give at most {LABEL_LETTERS_MAX}"
         ))
     } else if text.chars().any(char::is_control) {
         Err("the label has a control character, such as a line end: give one line".to_owned())

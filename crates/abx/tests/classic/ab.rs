@@ -422,7 +422,10 @@ fn a_tls_proxy_receives_the_whole_url() {
     let peer = AbPeer::start();
     let proxy = peer.address().to_string();
     let ended = home.run_abx(&["ab", "-X", &proxy, "https://server.test/"]);
-    ended.expect(1, &["requests no tunnel (CONNECT)", "handshake failed"]);
+    ended.expect(
+        1,
+        &["does not request a tunnel (CONNECT)", "handshake failed"],
+    );
     assert_eq!(peer.seen(), Vec::<String>::new());
 }
 

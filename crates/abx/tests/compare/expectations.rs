@@ -62,7 +62,7 @@ fn open_expectations_name_the_settling_flag_even_if_little_is_printed() {
             code,
             &[
                 flags[0],
-                "not settled in 1 of 1",
+                "undecided in 1 of 1",
                 "measure longer (`--blocks ",
             ],
         );
@@ -124,7 +124,7 @@ fn an_uncertain_slowdown_fails_nothing_and_is_reported() {
     check(&record(&home, slower(6)), 1, &[]);
     let wild = [3_000, 12_000, 8_000, 4_000, 10_000, 7_000];
     let open = study(&[("old", &[9_000; 6]), ("new", &wild)]);
-    check(&record(&home, open), 0, &["not settled in 1 of 1"]);
+    check(&record(&home, open), 0, &["undecided in 1 of 1"]);
 }
 
 #[test]

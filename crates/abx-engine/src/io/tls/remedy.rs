@@ -76,7 +76,7 @@ fn in_words(error: &CertificateError) -> Option<&'static str> {
         // The verifier passes on its other errors without a type of their own.
         CertificateError::Other(other) => match other.to_string().as_str() {
             "CaUsedAsEndEntity" => "the certificate is self-signed and not trusted",
-            "EndEntityUsedAsCa" => "the certificate was issued by one that is not an authority",
+            "EndEntityUsedAsCa" => "the certificate's issuer is not a certificate authority",
             _ => return None,
         },
         _ => return None,

@@ -386,6 +386,6 @@ fn interim_heads_without_end_fail_their_session() {
         let SessionFailure::Other(why) = failure else {
             panic!("{failure:?}");
         };
-        assert!(why.contains("more than 32 interim heads"), "{why}");
+        assert!(why.contains("more than 32 interim responses"), "{why}");
     }
 }

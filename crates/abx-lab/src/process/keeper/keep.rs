@@ -97,7 +97,7 @@ fn start(plan: &KeeperPlan) -> Result<(u32, Nanos), StartFailure> {
     // Otherwise a missing directory would look like a missing command.
     if !plan.directory.is_dir() {
         return Err(other(format!(
-            "{} is not a directory that can be entered",
+            "{} is not a folder that can be entered",
             plan.directory.display()
         )));
     }

@@ -56,7 +56,10 @@ pub enum HistoryError {
         kept(*.count)
     )]
     NotSoMany { word: String, count: usize },
-    #[error("several records have ids that begin with `{word}`: {}. Give more of its letters", files.join(", "))]
+    #[error(
+        "several records have ids that begin with `{word}`: {}. Give more characters of the id",
+        files.join(", ")
+    )]
     Several {
         word: String,
         /// The ids and names of the files that match.

@@ -63,7 +63,7 @@ impl StudyContext<'_> {
         let FaultCommand { fault, subject, .. } = command;
         let Source::Command(launch) = &subject.source else {
             return Ok(FaultEffect::Impossible(
-                "runs already, and abx ends nothing that it has not started".to_owned(),
+                "is already running, and abx stops only what it has started".to_owned(),
             ));
         };
         if fault.strike == Strike::Reload && launch.reload.is_none() {
@@ -266,7 +266,7 @@ impl Victims {
         Some(match (self, &launch.worker) {
             (Victims::Workers, Some(name)) => format!("has no process named `{name}`"),
             (Victims::Workers, None) => "has no worker processes".to_owned(),
-            (Victims::Supervisor, _) => "has no process above its workers".to_owned(),
+            (Victims::Supervisor, _) => "has no supervisor process".to_owned(),
             (Victims::Main | Victims::All, _) => "has no process that can be seen".to_owned(),
         })
     }

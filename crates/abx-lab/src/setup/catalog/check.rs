@@ -206,7 +206,7 @@ impl SubjectChecks<'_> {
             let is_absent = self.absent.contains_key(&service.name);
             is_absent && names(launch, &service.name, &service.launch().ports)
         })?;
-        let why = format!("needs the service {}, which does not run", service.name);
+        let why = format!("needs the service {}, which is not running", service.name);
         Some((self.absent[&service.name], why))
     }
 

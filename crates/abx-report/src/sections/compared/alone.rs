@@ -52,12 +52,12 @@ fn capacity_sentence(record: &StudyRecord, capacity: &Capacity) -> String {
             rate(result),
             in_every_block(capacity)
         ),
-        (_, Some(low), None) => format!("{who} meets {objective} at {} at least.", rate(low)),
+        (_, Some(low), None) => format!("{who} meets {objective} up to at least {}.", rate(low)),
         (_, None, Some(high)) => {
             let lowest = tried(record, &capacity.objective).first().copied();
             format!(
-                "{who} meets {objective} at {} at most: some blocks missed it at every rate, down \
-                 to {}. Loosen the objective, or find its response times at lower rates with \
+                "{who} meets {objective} up to {} at most: some blocks missed it at every rate, \
+                 down to {}. Loosen the objective, or find its response times at lower rates with \
                  `abx run URL -r auto`.",
                 rate(high),
                 or_unknown(lowest, figure)
@@ -84,8 +84,8 @@ fn knee_sentence(knee: &Knee) -> String {
     let highest = figure(knee.highest_per_s);
     match knee.connections {
         Some(connections) => format!(
-            "From {} connections on, {} gives {} or more of its highest throughput, {highest} \
-             requests/s: more connections mostly wait longer.",
+            "At {} or more connections, {} reaches {} or more of its highest throughput, \
+             {highest} requests/s: more connections mostly wait longer.",
             count(connections as u64),
             name(&knee.subject),
             percent(KNEE_SHARE)

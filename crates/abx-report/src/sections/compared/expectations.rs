@@ -191,7 +191,7 @@ fn doubt_text(record: &StudyRecord, doubt: Doubt, result: &ExpectationResult) ->
         Doubt::NoInterval => "there is no interval".to_owned(),
         Doubt::GeneratorBound => {
             "the generator or a service was the limit, so throughput cannot show which is faster; \
-             more CPU per response is not slower"
+             more CPU per response does not mean slower"
                 .to_owned()
         }
         Doubt::NotCompared => "this metric was not compared for these two".to_owned(),

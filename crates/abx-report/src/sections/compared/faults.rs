@@ -105,8 +105,8 @@ fn cut_ends(summaries: &[FaultSummary]) -> String {
         ends.is_some_and(|(high, due)| high > due)
     });
     let cuts = [
-        (below, "; an end below 0 is given as 0"),
-        (beyond, "; no end is above the number of requests due"),
+        (below, "; cut at 0"),
+        (beyond, "; cut at the number of requests due"),
     ];
     let cuts = cuts.into_iter().filter(|(is_cut, _)| *is_cut);
     cuts.map(|(_, text)| text).collect()
@@ -347,7 +347,7 @@ fn picture(
     };
     let [low, high] = [first, last].map(|ns| ns as f64 / 1e9);
     let x = PlotAxis::new(
-        "s from the fault to when requests were due",
+        "due time of requests after the fault, s",
         Scale::linear(low, high),
         8,
         plain,
@@ -377,9 +377,8 @@ fn picture(
         })
     });
     let headers = ["subject", "s from the fault", "in time", "lost"];
-    let table = Table::new(headers, rows.collect::<Vec<_>>()).captioned(format!(
-        "Intervals around {at} with lost or delayed requests"
-    ));
+    let table = Table::new(headers, rows.collect::<Vec<_>>())
+        .captioned(format!("Periods around {at} with lost or delayed requests"));
     Some(CaptionedFigure {
         title: Some(format!("Around {at}")),
         legend: subjects.legend(courses.iter().map(|(place, _)| *place)),
@@ -502,8 +501,8 @@ mod tests {
     fn an_interval_of_lost_requests_is_cut_at_zero_and_at_the_requests_due() {
         // Method: an interval between 0 and the 200 requests due, and beyond each end; with an
         // unknown number of requests due, and of a single block. Each with its legend.
-        let below = "; an end below 0 is given as 0";
-        let beyond = "; no end is above the number of requests due";
+        let below = "; cut at 0";
+        let beyond = "; cut at the number of requests due";
         let table = [
             (Some([150.0, 190.0]), Some(200.0), "170 (150 to 190)", ""),
             (Some([-9.0, 190.0]), Some(200.0), "170 (0 to 190)", below),

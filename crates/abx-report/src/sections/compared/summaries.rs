@@ -47,7 +47,7 @@ fn memory_of_all_loads(record: &StudyRecord) -> Document {
     let compared = if is_alone(record) {
         ""
     } else if are_read {
-        " Memory after each load, with what earlier loads left, is compared."
+        " abx compares memory after each load, including memory left by earlier loads."
     } else {
         " If abx could not read a server's memory after each load, it compares this peak."
     };

@@ -90,7 +90,7 @@ fn sweep_lines(record: &StudyRecord, sweep: &Sweep) -> Vec<String> {
     for scalability in &sweep.scalability {
         let peak = match scalability.peak_connections {
             Some(peak) => format!("peak at about {} connections", figure(peak)),
-            None => "no peak in sight".to_owned(),
+            None => "no peak predicted".to_owned(),
         };
         let fit = scalability.r2.map_or(String::new(), |r2| {
             format!(

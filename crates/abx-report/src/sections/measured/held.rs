@@ -23,7 +23,7 @@ pub(crate) fn held_table(summaries: &[&Summary]) -> Option<Table> {
     let rows: Vec<_> = summaries.iter().filter_map(row).collect();
     let headers = [
         "subject",
-        "asked",
+        "requested",
         "held",
         "lost",
         "opened/s",
@@ -32,12 +32,10 @@ pub(crate) fn held_table(summaries: &[&Summary]) -> Option<Table> {
     (!rows.is_empty()).then(|| Table::new(headers, rows))
 }
 
-pub(crate) const HELD_LEGEND: &str = "asked, held, lost: connections in all blocks: asked for, \
-                                      open at the end, and lost before. opened/s: connections \
-                                      opened per second, including the handshake. memory each: \
-                                      growth of the server's memory per open connection, without \
-                                      file pages and without the kernel's share. Medians over \
-                                      blocks.";
+pub(crate) const HELD_LEGEND: &str = "requested, held, lost: connections in all blocks: \
+    requested, open at the end, and lost before then. opened/s: connections opened per second, \
+    including the handshake. memory each: growth of the server's memory per open connection, \
+    without file pages and without the kernel's share. Medians over blocks.";
 
 pub(crate) fn held_text(held: &Held) -> String {
     let lost = match held.lost {

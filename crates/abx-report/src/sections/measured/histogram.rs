@@ -57,7 +57,7 @@ pub(crate) fn histogram(run: &RunView) -> Document {
         legend: Markup::new(),
         body: plot.svg(),
         note: "Both axes are logarithmic, so that a few slow requests are seen next to many fast \
-               ones. Two hills are two kinds of requests, or a server that sometimes waits. \
+               ones. Two peaks mean two kinds of requests, or a server that sometimes waits. \
                Requests without a response count with the time they waited."
             .to_owned(),
         table: Some(table),

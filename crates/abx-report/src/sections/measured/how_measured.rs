@@ -65,7 +65,7 @@ fn settled_loads(record: &StudyRecord) -> String {
     if settled.is_empty() {
         return String::new();
     }
-    format!(" Settled after fewer blocks: {}.", settled.join(", "))
+    format!(" Decided after fewer blocks: {}.", settled.join(", "))
 }
 
 /// When and how it ended, the versions of subjects, and how they took turns.
@@ -278,14 +278,14 @@ fn turns(record: &StudyRecord, load: &LoadRecord) -> String {
     }
     if pilot.shortened {
         text.push_str(
-            " Each block has less of this load than usual, so that the study fits into its time.",
+            " Each block has less of this load than usual, so that the study fits into its budget.",
         );
     }
     for (cut_short, how) in [
         (false, "Still warming up when the pilot ended"),
         (
             true,
-            "Not seen to settle, because the pilot's time was over",
+            "May not have settled, because the pilot ran out of time",
         ),
     ] {
         let unsettled = pilot
@@ -412,7 +412,10 @@ fn loads(record: &StudyRecord) -> Table {
             .iter()
             .any(|request_settings| request_settings.status.is_some());
         let status = if has_own {
-            format!("status {} or the one of the request", settings.status)
+            format!(
+                "status {}, or the status set for the request",
+                settings.status
+            )
         } else {
             format!("status {}", settings.status)
         };

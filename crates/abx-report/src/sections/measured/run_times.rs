@@ -112,8 +112,8 @@ fn explained(run: &RunView, style: &Style) -> String {
     text.push('.');
     if run.summary.handshake_us.is_some() {
         text.push_str(
-            " Handshake: of TLS, from the connected socket on, for each connection opened after \
-             the start.",
+            " Handshake: TLS handshake, from the connected socket to its end, per connection \
+             opened after the start.",
         );
     }
     if run.summary.broadcasts.is_some() {
@@ -141,8 +141,8 @@ fn quantiles(run: &RunView) -> Option<CaptionedFigure> {
         legend: legend(keys.map(|(number, name)| entry(number, name, None))),
         body: plot(run)?,
         note:
-            "In the table: lateness is what the generator adds, loop lag how long it did not look \
-               at its clock."
+            "In the table: lateness is the delay that the generator adds; loop lag is how long it \
+             did not read its clock."
                 .to_owned(),
         table: None,
     })

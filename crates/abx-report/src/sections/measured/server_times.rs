@@ -8,9 +8,9 @@ use crate::document::{CellDetail, Document, Matrix, MatrixHeader, MatrixRow, Tab
 use crate::words::units::{GLUE, UNKNOWN, count, figure, or_unknown};
 use crate::words::wrap::{clean_name, shorten};
 
-pub(crate) const SERVER_TIMES_LEGEND: &str = "server timings: durations that subjects themselves \
-     gave in the header Server-Timing of the responses that are verified: the mean over blocks, \
-     and its interval. Below them, subject less baseline.";
+pub(crate) const SERVER_TIMES_LEGEND: &str = "server timings: durations that the subjects \
+    reported in the header Server-Timing of verified responses: mean over blocks, with its \
+    interval. Below them: subject minus baseline.";
 
 /// A row for each name and subject under a load, then for each name and pair; `None` if no
 /// subject reported any.
@@ -25,7 +25,7 @@ pub(crate) fn server_times_table(record: &StudyRecord, load: &str) -> Option<Tab
     let pairs = pairs.filter(|pair| pair.load == load).map(|pair| {
         let names = [&pair.name, &pair.subject, &pair.baseline];
         let [name, subject, baseline] = names.map(|text| clean_name(text));
-        let name = format!("{name} of {subject} less {baseline}");
+        let name = format!("{name} of {subject} minus {baseline}");
         row(name, &pair.us, UNKNOWN.to_owned())
     });
     let headers = ["server timing", "mean µs", "95 % interval", "responses"];
@@ -78,8 +78,8 @@ const ROWS_MAX: usize = 24;
 const GLANCE_LEGEND: &str = "server timings in µs: durations in the header Server-Timing of \
      verified responses, mean ± half of the 95 % interval. `--html` has the differences.";
 
-const RUN_SERVER_TIMES_LEGEND: &str = "server timings: durations that the server itself \
-     gave in the header Server-Timing of the responses that are verified, and their mean.";
+const RUN_SERVER_TIMES_LEGEND: &str = "server timings: durations that the server reported in the \
+    header Server-Timing of verified responses, and their mean.";
 
 /// A row for each name that a server reported in a run; nothing without any.
 pub(crate) fn run_server_times(run: &RunView) -> Document {

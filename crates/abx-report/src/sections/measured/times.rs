@@ -39,9 +39,7 @@ pub(crate) fn times(record: &StudyRecord, subjects: &Subjects) -> Document {
             "In a closed loop they follow from throughput, so they are not a second verdict. ",
         );
     }
-    text.push_str(
-        "Dotted: known as \"at least\" only, since requests without a response are in it.",
-    );
+    text.push_str("Dotted: only a lower bound, because it includes requests without a response.");
     out.explained(&text)
 }
 
@@ -167,8 +165,8 @@ fn distribution_plot(under: &str, number: usize, scale: Scale, series: &[Subject
     let caption = PlotCaption {
         id: format!("distribution-{number}"),
         title: format!("Distribution of response times {under}"),
-        description: "For each time the share of the requests that took at most so long, for each \
-                      subject; the table of the quantiles has the figures."
+        description: "For each time, the share of each subject's requests that took at most that \
+            long; the table of quantiles has the figures."
             .to_owned(),
     };
     let mut plot = Plot::new(caption, [x, y], 260.0);

@@ -217,7 +217,7 @@ fn a_study_of_several_loads_has_a_plot_of_each_and_of_their_sweep() {
     let classes = |name: &str| page.values("class").filter(|class| *class == name).count();
     assert_eq!((classes("crossover"), classes("even")), (1, 1));
     assert!(html.contains("they are even at about 130"));
-    assert!(html.contains("no peak in sight"));
+    assert!(html.contains("no peak predicted"));
 }
 
 #[test]

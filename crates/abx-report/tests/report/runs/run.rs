@@ -105,7 +105,7 @@ fn a_brief_report_separates_statuses_and_errors() {
     slice(&mut record).outcomes = outcomes(json);
     let text = at_a_glance(&record);
     assert!(
-        text.contains("status         2xx 930, another than 200 60\n"),
+        text.contains("status         2xx 930, other than 200 60\n"),
         "{text}"
     );
     // The record above, like older ones, lacks the wrong statuses.
@@ -119,7 +119,7 @@ fn a_brief_report_separates_statuses_and_errors() {
     let full = study_text(&record, ReportExtent::Full, &Style::plain());
     let message = "Wrong status: 2xx 1, 4xx 54, 5xx 5 (204 1, 404 50, 429 4, 503 5).";
     assert!(full.contains(message), "{full}");
-    let errors = "errors         wrong status 60, wrong body 30, timeout 8 (9.80 % of requests)\n";
+    let errors = "errors         wrong status 60, wrong body 30, timeout 8 (9.82 % of requests)\n";
     assert!(text.contains(errors), "{text}");
 }
 

@@ -57,7 +57,7 @@ fn every_report_has_the_server_timings_of_subjects() {
     assert_eq!(line("<b> of"), format!("<b> of {subject} 312 - 1,200"));
     assert_eq!(
         line("render of"),
-        format!("render of {subject} less {baseline} -7.50 -9.00 to -6.00 -")
+        format!("render of {subject} minus {baseline} -7.50 -9.00 to -6.00 -")
     );
     assert!(text.contains("Server-Timing"), "{text}");
     for page in [study_html(&record, &[]), study_markdown(&record, &[])] {

@@ -51,7 +51,7 @@ fn a_curve_has_a_line_and_a_bar_for_each_load_and_its_knee() {
     let bar = format!("c100 {} 9,000", "█".repeat(40));
     let terminal = text(&record);
     for part in [
-        "From 10 connections on, nginx gives 95 %",
+        "At 10 or more connections, nginx reaches 95 %",
         &bar,
         "c10 8,800",
     ] {
@@ -59,7 +59,7 @@ fn a_curve_has_a_line_and_a_bar_for_each_load_and_its_knee() {
     }
     let (html, markdown) = (study_html(&record, &[]), study_markdown(&record, &[]));
     for report in [&terminal, &html, &markdown] {
-        assert!(report.contains("From 10 connections on"), "{report}");
+        assert!(report.contains("At 10 or more connections"), "{report}");
         assert!(!report.contains("Nothing was compared"), "{report}");
     }
     for word in ["crossover", "baseline", "Which is faster"] {
@@ -165,8 +165,8 @@ fn a_capacity_has_a_sentence_for_each_kind_of_bound() {
             Some(5_200.0),
             "up to 5,000 requests/s (4,800 to 5,200,",
         ),
-        (None, Some(4_800.0), None, "at 4,800 requests/s at least"),
-        (None, None, Some(5_200.0), "at 5,200 requests/s at most"),
+        (None, Some(4_800.0), None, "up to at least 4,800 requests/s"),
+        (None, None, Some(5_200.0), "up to 5,200 requests/s at most"),
         (None, None, None, "outside those that were tried"),
     ] {
         record.conclusions.capacities = vec![Capacity {

@@ -348,7 +348,7 @@ fn sentences_describe_slices_and_warm_up() {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let turns = "warm-up 300 ms. They are longer than usual, because nginx takes 200 ms per \
                  response. Each block has less of this load than usual, so that the study fits \
-                 into its time. Still warming up when the pilot ended: nginx.";
+                 into its budget. Still warming up when the pilot ended: nginx.";
     assert!(text.contains(turns), "{text}");
 }
 
@@ -380,7 +380,10 @@ fn a_note_explains_memory_over_all_loads() {
     record.conclusions.summaries.extend(of_c10);
     for report in reports(&record) {
         assert!(report.contains(peak), "{report}");
-        assert!(report.contains("Memory after each load"), "{report}");
+        assert!(
+            report.contains("abx compares memory after each load"),
+            "{report}"
+        );
     }
     record.conclusions.summaries[1].pss_bytes = None;
     for report in reports(&record) {
@@ -407,10 +410,10 @@ fn loads_and_subjects_settled_early_are_named() {
         let text = text(record).replace('\u{a0}', " ");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let expected = "Settled after fewer blocks: c10 (7), 1 subject under c50.";
+    let expected = "Decided after fewer blocks: c10 (7), 1 subject under c50.";
     assert!(words(&record).contains(expected), "{}", words(&record));
     let line = progress_line(&record).replace('\u{a0}', " ");
-    assert!(line.ends_with("· 2 of 3 loads settled"), "{line}");
+    assert!(line.ends_with("· 2 of 3 loads decided"), "{line}");
     for load in &mut record.measured.loads {
         load.settled.clear();
     }
@@ -623,7 +626,7 @@ fn lines_about_waiting_have_their_limit() {
     let opening = |silent| opening_line("half", (3_412, 10_000), silent, ten);
     let line = "opening 10,000 connections to half: 3,412 open";
     assert_eq!(opening(Duration::from_millis(900)), line);
-    assert_eq!(opening(six), format!("{line}, no other one for 6 s of 10"));
+    assert_eq!(opening(six), format!("{line}, no new one for 6 s of 10"));
     let ready = ready_line("a-name-that-is-too-long", ten + ten, ten);
     assert_eq!(ready, "waiting for a-name-…o-long to be ready, 10 s of 10");
     let files = files_line("a", 120_400_000, 700_000_000);

@@ -62,8 +62,8 @@ pub(super) fn between(limit: &Bottleneck, faster: &str, slower: &str) -> Option<
         ),
         [false, true] => Some(
             finding(format!(
-                "the generator was the limit for {slower}, which served less than {faster} (it \
-                     used {:.0} % of its CPU), so {slower} may be the faster one",
+                "the generator was the limit for {slower}, which served less than {faster} (the \
+                 generator used {:.0} % of its CPU), so {slower} may be the faster one",
                 percent(slower)
             ))
             .at(Level::Void)

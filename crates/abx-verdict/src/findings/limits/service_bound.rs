@@ -27,9 +27,9 @@ fn by_subject<'a>(load: &'a OfferContext) -> impl Iterator<Item = Finding> + 'a 
                 .most_of_full(busy.subject)
                 .map(|[total, part]| {
                     format!(
-                        "services used {:.0} % of the servers' CPUs while {subject} was loaded, \
-                     which were {:.0} % busy: its throughput is that of both together; CPU \
-                     per response is its own",
+                        "services used {:.0} % of the servers' CPUs while {subject} was loaded \
+                         (these CPUs were {:.0} % busy): this is the throughput of subject and \
+                         services together; CPU per response excludes the services",
                         100.0 * part,
                         100.0 * total
                     )
@@ -52,7 +52,7 @@ pub(super) fn between(limit: &Bottleneck, faster: &str, slower: &str) -> Option<
         [Some(service), None] => Some(
             finding(format!(
                 "{} was the limit for {faster}: {faster} could have done more with a faster \
-                 one",
+                 service",
                 described(service)
             ))
             .at(Level::Bound)

@@ -3,11 +3,12 @@ use crate::findings::prelude::*;
 rule! {
     in Connections |subject| descriptors(subject.view);
     DescriptorsLow [Note, Bound]
-        "a subject came close to its limit of file descriptors; a bound if it reached it",
+        "a subject came close to its limit of file descriptors; if it reached the limit, the \
+         ratio is a bound",
         "raise the subject's limit of open files (`ulimit -n`, or `LimitNOFILE=` of its service)";
     GeneratorDescriptorsLow [Note, Bound]
-        "a thread of the generator came close to its limit of file descriptors; a bound if it \
-         reached it",
+        "a thread of the generator came close to its limit of file descriptors; if it reached the \
+         limit, the ratio is a bound",
         "raise `ulimit -n`, add threads (`-t`), or use fewer connections";
 }
 

@@ -6,8 +6,9 @@ use crate::view::sums::Sums;
 rule! {
     in Load |load| foreign_cpu(load.view);
     ForeignCpu [Note, Bound]
-        "other programs used the CPUs reserved for this measurement; a bound above a tenth of the time",
-        "close other programs, or run on a machine of your own";
+        "other programs used the CPUs reserved for this measurement; above a tenth of the time, \
+         the ratio is a bound",
+        "close other programs, or run on a dedicated machine";
 }
 
 /// CPU time that is neither abx's nor the subjects', as a share of all.

@@ -6,7 +6,7 @@ rule! {
     in Load |load| generator_wait(load.view);
     GeneratorWait [Note]
         "the generator was ready to run and had to wait for a CPU",
-        "close other programs, or run on a machine of your own";
+        "close other programs, or run on a dedicated machine";
 }
 
 /// The share of the time for which the generator was ready and did not run.

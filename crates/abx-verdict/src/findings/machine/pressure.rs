@@ -7,7 +7,7 @@ rule! {
     CpuPressure [Note]
         "threads were ready to run and had no CPU, although the subject did not use all of its \
          own: other programs had the CPUs, or the subject's own threads waited for each other",
-        "close other programs, or run on a machine of your own; if the subject's own threads wait, \
+        "close other programs, or run on a dedicated machine; if the subject's own threads wait, \
          give it more CPUs or fewer threads";
     MemoryPressure [Note]
         "all runnable work was waiting for memory",
@@ -29,7 +29,7 @@ const OTHERS_MIN: f64 = 0.5;
 const ONE_THREAD: f64 = 0.9;
 /// The most subjects of a load that are named.
 const NAMED: usize = 3;
-const FEWER_PROGRAMS: &str = "close other programs, or run on a machine of your own";
+const FEWER_PROGRAMS: &str = "close other programs, or run on a dedicated machine";
 const FEWER_THREADS: &str = "give the subject more CPUs or fewer threads, or accept the waiting";
 
 /// The machine's counters while one subject was loaded.

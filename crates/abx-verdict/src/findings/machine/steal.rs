@@ -5,7 +5,7 @@ rule! {
     in Load |load| steal(load.view);
     Steal [Note]
         "the hypervisor gave the CPUs reserved for this measurement to others",
-        "run at a quieter time, or on a machine of your own";
+        "run at a quieter time, or on a dedicated machine";
 }
 
 /// CPU time that the hypervisor took, as a share of all.

@@ -4,8 +4,8 @@ use crate::findings::prelude::*;
 rule! {
     in Subject |subject| throttled(subject.view);
     Throttled [Note, Bound]
-        "a CPU time limit on abx and its subjects was reached; a bound above one in a hundred of \
-         the time",
+        "a CPU time limit on abx and its subjects was reached; above 1 % of the time, the ratio \
+         is a bound",
         "raise the limit (`docker run --cpus`, `CPUQuota=`), or run outside of it";
 }
 

@@ -4,8 +4,8 @@ use crate::findings::prelude::*;
 rule! {
     in Connections |subject| listen_overflows(&ConnectionReadings::of(subject.view));
     ListenOverflows [Note, Bound]
-        "the kernel turned connections away because a listen queue was full; a bound above one in \
-         a thousand",
+        "the kernel turned connections away because a listen queue was full; above one in a \
+         thousand, the ratio is a bound",
         "raise the subject's backlog and `net.core.somaxconn`, or offer fewer connections";
 }
 

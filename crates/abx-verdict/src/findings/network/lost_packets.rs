@@ -4,7 +4,8 @@ use crate::findings::prelude::*;
 rule! {
     in Connections |subject| loss(&ConnectionReadings::of(subject.view));
     LostPackets [Note]
-        "TCP considered packets lost on this machine; one loss may cost 0.2 s or more",
+        "TCP retransmitted or dropped packets on this machine; one retransmission may cost 0.2 s \
+         or more",
         "stop other programs that use the network; otherwise raise the subject's backlog, and \
          check `nstat -az` for drops";
 }
@@ -12,15 +13,15 @@ rule! {
 fn loss(readings: &ConnectionReadings) -> Option<Finding> {
     let kinds = [
         (
-            "packets sent again",
+            "retransmitted packets",
             readings.sum(|side| side.strain?.retransmits),
         ),
         (
-            "of them to open a connection",
+            "of them SYN packets",
             readings.sum(|side| side.strain?.syn_retransmits),
         ),
         (
-            "timers that ran out",
+            "retransmission timeouts",
             readings.sum(|side| side.strain?.timeouts),
         ),
         (
@@ -39,8 +40,8 @@ fn loss(readings: &ConnectionReadings) -> Option<Finding> {
         .collect();
     (!seen.is_empty()).then(|| {
         finding(format!(
-            "TCP considered packets lost on this machine while {} was loaded ({}), of this load or \
-             another program; one loss may cost 0.2 s or more",
+            "TCP retransmitted or dropped packets on this machine while {} was loaded ({}), of \
+             this load or another program; one retransmission may cost 0.2 s or more",
             readings.subject,
             seen.join(", ")
         ))

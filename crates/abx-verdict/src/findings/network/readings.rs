@@ -53,8 +53,8 @@ impl<'a> ConnectionReadings<'a> {
             return (connections, "its listen queue was full".to_owned());
         }
         let why = format!(
-            "a listen queue of this machine was full ({overflows} when complete, {half_open} when \
-             half open)"
+            "a listen queue of this machine was full ({overflows} complete connections, \
+             {half_open} half-open ones)"
         );
         let usual = u64::from(self.load.settings.connections);
         let tries_of = |side: &&SubjectReadings| {

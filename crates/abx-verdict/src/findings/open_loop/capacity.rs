@@ -6,7 +6,7 @@ rule! {
         "allow more time (`--budget`) so that blocks try more rates, or change the objective \
          (`--slo`)";
     ShortForCapacity [Note]
-        "a rate was offered too briefly for its queue to reach its full length",
+        "a rate was offered too briefly for the server's queue to reach its full length",
         "lengthen slices and blocks (`--slice`, `--rounds`): otherwise the capacity holds only for \
          such a short load";
 }

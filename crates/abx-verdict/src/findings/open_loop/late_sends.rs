@@ -5,7 +5,8 @@ use crate::findings::prelude::*;
 rule! {
     in Subject |subject| late(&Pace::of(subject));
     LateSends [Note, Bound]
-        "requests left late because of the generator or the machine; a bound above 1 ms",
+        "requests were sent late because of the generator or the machine; above 1 ms, the ratio \
+         is a bound",
         "close other programs, add a thread (`-t`) on a CPU of its own, or lower the rate (`-r`)";
 }
 
@@ -88,8 +89,8 @@ impl Cause {
     fn remedy(self) -> &'static str {
         match self {
             Cause::Generator(_) => ADD_THREAD,
-            Cause::Wait(_) => "close other programs, or run on a machine of your own",
-            Cause::Steal(_) => "run at a quieter time, or on a machine of your own",
+            Cause::Wait(_) => "close other programs, or run on a dedicated machine",
+            Cause::Steal(_) => "run at a quieter time, or on a dedicated machine",
             Cause::Paused(_) => "do not stop abx or suspend the machine during a measurement",
             Cause::Unknown => "lower the rate (`-r`), or run on a quieter machine",
         }

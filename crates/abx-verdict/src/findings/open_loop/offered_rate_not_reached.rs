@@ -5,7 +5,8 @@ use crate::findings::prelude::*;
 rule! {
     in Subject |subject| not_reached(&Pace::of(subject));
     OfferedRateNotReached [Note, Bound]
-        "requests that were due were never sent; a bound if the generator was the reason",
+        "requests that were due were never sent; if the generator was the reason, the ratio is a \
+         bound",
         "add connections (`-c`), or lower the rate (`-r`)";
 }
 

@@ -10,9 +10,10 @@ rule! {
 pub(crate) fn no_responses(subject: &str, silent: &[u32], blocks: usize) -> Option<Finding> {
     let first = silent.first()?;
     let message = format!(
-        "{subject} gave no verified response in {} of {}, first in the one with index {first}",
+        "{subject} gave no verified response in {} of {}, first in block {}",
         silent.len(),
-        counted(blocks as u64, "block")
+        counted(blocks as u64, "block"),
+        first + 1
     );
     Some(finding(message).about(subject))
 }

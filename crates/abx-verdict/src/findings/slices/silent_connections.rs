@@ -9,8 +9,8 @@ rule! {
         "raise the number of connections that the server handles at a time (workers, threads, \
          limits), or use fewer (`-c`)";
     SlicesTooShort [Note, Void]
-        "connections had no response in a slice, and the others only a few; above one in ten \
-         there is no verdict",
+        "some connections had no response in a slice, and the others had only a few; with more \
+         than one in ten, there is no verdict",
         "use longer slices (`--slice`)";
 }
 
@@ -40,16 +40,16 @@ fn silent(subject_view: &SubjectView) -> Option<Finding> {
         new_finding(
             FindingId::ConnectionsWithoutResponse,
             format!(
-                "{subject} left {left_out} without a response, and sent {per_other:.0} on each \
-                 other one"
+                "{subject} left {left_out} without a response, and sent {per_other:.0} responses \
+                 on each of the others"
             ),
         )
     } else {
         new_finding(
             FindingId::SlicesTooShort,
             format!(
-                "{subject} left {left_out} without a response, and sent only {per_other:.1} on \
-                 each other one"
+                "{subject} left {left_out} without a response, and sent only {per_other:.1} \
+                 responses on each of the others"
             ),
         )
     };

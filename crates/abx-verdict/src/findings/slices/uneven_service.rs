@@ -44,9 +44,9 @@ fn uneven(subject_view: &SubjectView) -> Option<Finding> {
         .iter()
         .max_by(|block, other| block.0.total_cmp(&other.0))?;
     let message = format!(
-        "what {subject} serves depends on how it is counted: in one block {counted:.0} {}/s came \
-         in the counted time, and the connections' own time gives {clocked:.0}/s, as if the server \
-         served its connections in long turns",
+        "the throughput of {subject} depends on how it is counted: in one block {counted:.0} {}/s \
+         came in the counted time, and the connections' own time gives {clocked:.0}/s, as if the \
+         server served its connections in long turns",
         load.settings.exchange.shape.units()
     );
     let pilot = load.pilot.as_ref();

@@ -4,7 +4,7 @@ use abx_stats::series::warm_up::warm_up;
 rule! {
     in Subject |subject| warm_up_counted(subject.view);
     WarmUpCounted [Note]
-        "the first part of a run was slower than the rest, and counts",
+        "the first part of a run was slower than the rest, and was counted",
         "exclude it with `--warmup`, or measure for longer (`-d`)";
 }
 
@@ -55,7 +55,8 @@ fn warm_up_counted(subject: &SubjectView) -> Option<Finding> {
         ["the median response time", "higher"]
     };
     let mut message = format!(
-        "in the first {seconds:.2} s {what} was {:.0} % {way} than in the rest, and it counts",
+        "in the first {seconds:.2} s {what} was {:.0} % {way} than in the rest, and this part was \
+         counted",
         100.0 * (ratio - 1.0).abs()
     );
     if is_saturating {

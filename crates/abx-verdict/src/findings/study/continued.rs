@@ -4,7 +4,8 @@ use abx_evidence::record::{Continuation, StudyEnd};
 rule! {
     in Study |study| continued(study.record);
     Continued [Note]
-        "the study ended early and was continued later, so its blocks are of two times",
+        "the study ended early and was continued later, so its blocks come from two separate \
+         periods",
         "compare the blocks before and after the pause (`--full`); measure again in one go if the \
          machine may have changed";
 }

@@ -10,12 +10,18 @@ rule! {
 
 fn failed_starts(record: &Measured) -> impl Iterator<Item = Finding> {
     let failed = record.failed_starts().filter(|_| record.is_comparison());
-    failed.map(|FailedStart { subject, block, why }| {
-        let number = block + 1;
-        let message = format!(
-            "{subject} failed at the start of block {number}, and was not measured any further: \
+    failed.map(
+        |FailedStart {
+             subject,
+             block,
+             why,
+         }| {
+            let number = block + 1;
+            let message = format!(
+                "{subject} failed at the start of block {number}, and was not measured after that: \
              {why}"
-        );
-        finding(message).about(subject)
-    })
+            );
+            finding(message).about(subject)
+        },
+    )
 }

@@ -74,7 +74,7 @@ fn of_subject<'a>(view: &FaultView<'a>, subject: &'a str) -> Vec<Finding> {
             missed,
             FindingId::FaultMissed,
             format!(
-                "{} {fault} found no process of {subject} at its moment",
+                "{} {fault} found no process of {subject} when it was due",
                 of(missed)
             ),
         ),

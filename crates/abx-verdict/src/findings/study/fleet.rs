@@ -67,7 +67,7 @@ impl OneAgent<'_> {
         let called = self.called();
         let part = self.part();
         let (level, message) = if self.fleet.collected {
-            let what = format!("what {called} counted is missing: {how}; its part was {part}");
+            let what = format!("the counts of {called} are missing: {how}; its part was {part}");
             (Level::Bound, what)
         } else if self.fleet.on_loss == OnLoss::Abort {
             let what = format!(
@@ -104,8 +104,8 @@ impl OneAgent<'_> {
             (Level::Note, what)
         } else {
             let what = format!(
-                "; the {blocks} blocks with this smaller load are judged, in which every server \
-                 had the same, and {others} others are not: the verdict holds for the smaller load"
+                "; the {blocks} blocks with this smaller load, the same for every server, are \
+                 judged, and the {others} others are not: the verdict holds for the smaller load"
             );
             (Level::Note, what)
         }

@@ -4,7 +4,7 @@ rule! {
     in Study |study| died(study.record);
     ServiceFailed [Note]
         "a service that the subjects need ended under load, or could not be started, made ready \
-         or filled",
+         or seeded",
         "read its output; the blocks in which it ended are not judged";
 }
 

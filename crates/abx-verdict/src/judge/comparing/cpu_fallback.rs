@@ -48,7 +48,7 @@ impl<'a> CpuFallback<'a> {
             return None;
         }
         let message = format!(
-            "{}; CPU per response is compared instead, and nothing is claimed about throughput: {}",
+            "{}; CPU per response is compared instead, and throughput has no verdict: {}",
             finding.message,
             pair.map(|name| self.room(name)).join(", and ")
         );
@@ -77,7 +77,7 @@ impl<'a> CpuFallback<'a> {
         };
         let least = format!("{name} can serve at least {measured:.0} responses/s");
         match self.limit.at_all_its_time(name, measured) {
-            Some(most) => format!("{least} ({most:.0} if each went on taking as much CPU)"),
+            Some(most) => format!("{least} ({most:.0} if the CPU per response stayed the same)"),
             None => least,
         }
     }
@@ -90,6 +90,7 @@ pub(crate) fn why_not(view: &OfferView, pair: [&str; 2]) -> &'static str {
     if cpu.are_complete(pair) {
         ""
     } else {
-        "; CPU per response is not compared instead: abx did not read it for both in every block"
+        "; CPU per response cannot be compared instead: abx could not read it for both in every \
+         block"
     }
 }

@@ -161,7 +161,9 @@ impl Server {
     fn begin_frame(&mut self, head: FrameHeader, out: &mut Vec<u8>) -> Result<ServerStep, Fault> {
         let is_first = head.kind == frame::SETTINGS && !head.has(frame::ACK);
         if !self.is_open && !is_first {
-            return Err(Fault::Broken("the client does not begin with its settings"));
+            return Err(Fault::Broken(
+                "the client did not begin with a SETTINGS frame",
+            ));
         }
         self.blocks.check_next(head)?;
         if head.kind != frame::DATA {
@@ -186,7 +188,9 @@ impl Server {
         if number % 2 == 1 && number <= self.last {
             Ok(())
         } else {
-            Err(Fault::Broken("a frame is on a stream that was never begun"))
+            Err(Fault::Broken(
+                "a frame is on a stream that was never opened",
+            ))
         }
     }
 

@@ -17,7 +17,7 @@ impl Server {
         self.note_quiet()?;
         match head.kind {
             frame::SETTINGS | frame::PING | frame::GOAWAY if head.stream != 0 => {
-                let why = "a connection-level frame names a stream";
+                let why = "a connection-level frame has a stream identifier other than 0";
                 Err(Fault::Broken(why))
             }
             frame::RST_STREAM | frame::PRIORITY if head.stream == 0 => {

@@ -76,7 +76,7 @@ impl ServedStreams {
         removed.is_some()
     }
 
-    /// Remembers how a stream ended, even if it was never begun.
+    /// Remembers how a stream ended, even if it was never opened.
     pub(super) fn note(&mut self, number: u32, end: StreamEnd) {
         if self.ended.len() == ENDED_KEPT {
             self.ended.pop_front();

@@ -33,11 +33,11 @@ fn wrong_heads() -> Vec<Case> {
         ),
         (
             with(&[field("Server", "s")]),
-            "a field's name is not a word in lower case",
+            "a field's name is not a lower-case token",
         ),
         (
             with(&[field("a b", "s")]),
-            "a field's name is not a word in lower case",
+            "a field's name is not a lower-case token",
         ),
         (
             with(&[field("a", "b\nc")]),
@@ -148,14 +148,14 @@ fn wrong_frames() -> Vec<Case> {
         (frame(GOAWAY, 0, 0, &[0; 7]), "a frame has a wrong length"),
         (frame(DATA, PADDED, 1, b""), "a frame has a wrong length"),
         (frame(2, 0, 1, &[0; 4]), "a frame has a wrong length"),
-        (settings(&[(4, 1 << 31)]), "flow control is broken"),
+        (settings(&[(4, 1 << 31)]), "flow control was violated"),
         (
             frame(WINDOW_UPDATE, 0, 0, &[0x7f, 0xff, 0xff, 0xff]),
-            "flow control is broken",
+            "flow control was violated",
         ),
         (
             frame(WINDOW_UPDATE, 0, 0, &[0; 4]),
-            "flow control is broken",
+            "flow control was violated",
         ),
         (
             settings(&[(5, 16_383)]),
@@ -164,18 +164,18 @@ fn wrong_frames() -> Vec<Case> {
         (settings(&[(2, 1)]), "a server sent SETTINGS_ENABLE_PUSH 1"),
         (
             frame(SETTINGS, 0, 1, b""),
-            "a connection-level frame names a stream",
+            "a connection-level frame has a stream identifier other than 0",
         ),
         (
             frame(PING, 0, 1, &[0; 8]),
-            "a connection-level frame names a stream",
+            "a connection-level frame has a stream identifier other than 0",
         ),
     ]
 }
 
 /// Frames that are wrong in their place.
 fn wrong_places() -> Vec<Case> {
-    let none = "a frame is on a stream that was never begun";
+    let none = "a frame is on a stream that was never opened";
     vec![
         (head(5, 0, OK), none),
         (head(2, 0, OK), none),
@@ -250,7 +250,7 @@ fn other_protocols_are_recognized_by_their_first_byte() {
         );
     }
     assert!(first(&[0x15, 3, 1, 0, 2, 2, 22]).contains("it is TLS, not HTTP/2"));
-    let not = "failed: the server does not begin with its settings";
+    let not = "failed: the server did not begin with a SETTINGS frame";
     assert_eq!(first(&frame(PING, 0, 0, &[0; 8])), not);
     assert_eq!(first(&frame(SETTINGS, 1, 0, b"")), not);
     assert_eq!(

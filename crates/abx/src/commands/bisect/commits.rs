@@ -85,7 +85,7 @@ impl<'a> Commits<'a> {
             match others.position(|other| other.is_same(&revision)) {
                 Some(place) if place == 0 || place == self.last() => {
                     return Err(Failure::usage(format!(
-                        "--skip {text} is an end of the search: name another GOOD or BAD instead"
+                        "--skip {text} is GOOD or BAD itself: name another GOOD or BAD instead"
                     )));
                 }
                 Some(place) => places.push(place),

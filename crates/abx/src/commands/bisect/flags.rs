@@ -26,9 +26,9 @@ use crate::flags::units;
     abx bisect HEAD~40 HEAD --build make './server {port}' --metric p99 -r 2000 --by 10%\n\n\
     Commands are split into words without a shell. The server starts in the folder in which it was \
     built.\n\n\
-    Exit codes: 0 the commit was found and confirmed; 2 invalid arguments, or an end does not \
-    build or start; 3 no commit was found: the ends do not differ, or the search ended undecided; \
-    130 interrupted.",
+    Exit codes: 0 the commit was found and confirmed; 2 invalid arguments, or GOOD or BAD does \
+    not build or start; 3 no commit was found: GOOD and BAD do not differ, or the search ended \
+    undecided; 130 interrupted.",
     after_help = "Examples:\n  abx bisect v1.4 main --build 'make server' './server --port {port}'\n\n\
         `abx bisect --help` has all flags and more examples.",
     mut_args(|argument| help::brief(argument, BRIEF)),

@@ -224,7 +224,7 @@ fn target(options: &AbOptions) -> Result<Target, AbRefusal> {
 /// The message if TLS with a proxy failed: most proxies do not support it, and wait for a request
 /// for a tunnel.
 const TLS_OF_PROXY: &str = "abx: with -X and https://, abx uses TLS with the proxy itself, as ab \
-                            does, and requests no tunnel (CONNECT)";
+                            does, and does not request a tunnel (CONNECT)";
 
 /// The exit code of ab when a host is not found.
 const UNRESOLVED: u8 = 50;

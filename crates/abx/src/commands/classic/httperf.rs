@@ -60,7 +60,7 @@ pub fn httperf(args: &HttperfArgs) -> Result<End, Failure> {
         Ok(HttperfCommand::Version) => {
             let version = env!("CARGO_PKG_VERSION");
             return printed(&format!(
-                "httperf: abx {version} in the way of httperf-0.9.0\n"
+                "httperf: abx {version}, compatible with httperf-0.9.0\n"
             ));
         }
         Ok(HttperfCommand::Load(options)) => options,

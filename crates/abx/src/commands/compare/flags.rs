@@ -31,8 +31,8 @@ use crate::flags::units;
     abx compare --rev main --rev . --build 'make server' './server --port {port}'\n  \
     abx compare --resume 3fa9c1 --budget 10m\n\n\
     Commands are split into words without a shell. {port} is a port that abx chooses, {dir} a \
-    fresh directory. With a study file, flags such as --budget and --margin override it; load \
-    flags (-c, --path, …) are rejected.",
+    fresh folder. With a study file, flags such as --budget and --margin override it; load flags \
+    (-c, --path, …) are rejected.",
     after_help = "Examples:\n  abx compare 'old=./old --port {port}' 'new=./new --port {port}'\n\n\
         `abx compare --help` has all flags and more examples.",
     mut_args(|argument| help::brief(argument, BRIEF))

@@ -108,8 +108,8 @@ fn unpaired(file: &StudyFile, contrasts: &[Contrast]) -> Option<String> {
         names.partition(|name| is_in(contrasts, name) && !is_in(&file.contrasts, name));
     (!lone.is_empty()).then(|| {
         format!(
-            "measured, and compared with no other subject: {}. To leave that out: abx study run {} \
-             --subjects {}",
+            "measured, but compared with no other subject: {}. To leave them out: abx study run \
+             {} --subjects {}",
             lone.join(", "),
             file.name,
             compared.join(",")
@@ -140,7 +140,7 @@ mod tests {
             [
                 "leaving out comparisons that need a skipped subject: cql-disconnect / cql, \
                  fpm-cql / cql, no-database / cql",
-                "measured, and compared with no other subject: no-database. To leave that out: abx \
+                "measured, but compared with no other subject: no-database. To leave them out: abx \
                  study run cassandra5-clients --subjects python-compiled,python-pure",
             ]
         );

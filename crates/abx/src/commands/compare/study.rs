@@ -432,7 +432,7 @@ fn pin(compare: &Compare) -> Option<Pin> {
 fn not_a_subject(error: SubjectError) -> Failure {
     match &error {
         SubjectError::Unnamed(text) => Failure::usage(format!(
-            "{error}; nor is it a study of the catalog: {}",
+            "{error}; it is not a built-in study either: {}",
             catalog::meant(text)
         )),
         _ => Failure::usage(error),

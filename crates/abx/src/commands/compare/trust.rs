@@ -17,8 +17,8 @@ pub struct TrustFlag {
     /// Run the commands of a study file without a prompt, even if the file is new on this machine
     /// or its commands have changed.
     ///
-    /// Studies in folders that the variable ABX_TRUST lists need no prompt either; separate the
-    /// folders as in PATH.
+    /// Studies in folders that the environment variable ABX_TRUST lists need no prompt either;
+    /// separate the folders as in PATH.
     #[arg(long, help_heading = "Study")]
     trust: bool,
 }
@@ -90,8 +90,8 @@ pub fn confirm(
 fn refused(shown: &str, list: &str) -> Failure {
     Failure::usage(format!(
         "{shown} is new on this machine, or its commands have changed, so nothing was run. It runs \
-         these programs as you:\n{list}\nRead them, then add --trust, or name the study's folder in \
-         the variable ABX_TRUST"
+         these programs as you:\n{list}\nRead them, then add --trust, or name the study's folder \
+         in the environment variable ABX_TRUST"
     ))
 }
 

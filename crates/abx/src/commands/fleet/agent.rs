@@ -93,7 +93,7 @@ fn plan(agent: &Agent) -> Result<AgentPlan, Failure> {
     let system = |what| move |error| Failure::usage(format!("cannot read {what}: {error}"));
     let descriptors = abx_sys::limits::raise_descriptor_limit()
         .map_err(system("the limit of file descriptors"))?;
-    let cpus = abx_sys::cpus::allowed().map_err(system("the list of processors"))?;
+    let cpus = abx_sys::cpus::allowed().map_err(system("the list of CPUs"))?;
     let id = random_id().map_err(system("a random number"))?;
     let random_name = || id.chars().take(NAME_LETTERS).collect();
     Ok(AgentPlan {
@@ -160,7 +160,7 @@ fn connect(agent: &Agent, stopper: &Stopper) -> Result<Option<Arc<dyn Bus>>, Fai
 
 fn print_event(event: &AgentEvent) {
     notify(&match event {
-        AgentEvent::Joined { slot, slots } => format!("Joined: {} of {slots}", slot + 1),
+        AgentEvent::Joined { slot, slots } => format!("Joined as agent {} of {slots}", slot + 1),
         AgentEvent::Rejected { why } => format!("abx: a controller rejected this agent: {why}"),
         AgentEvent::Refuses { why } => format!("abx: refused: {why}"),
         AgentEvent::RunEnded => "The load is over".to_owned(),
@@ -168,7 +168,7 @@ fn print_event(event: &AgentEvent) {
             "abx: the controller is silent, so this agent ended its load".to_owned()
         }
         AgentEvent::GivenUp => {
-            "abx: the controller gave this agent up, so it ended its load".to_owned()
+            "abx: the controller gave up on this agent, so it ended its load".to_owned()
         }
         AgentEvent::NotSaved { why } => {
             format!("abx: cannot save the counts here ({why}); the load continues")

@@ -56,7 +56,7 @@ fn handle(site: &Site, stream: &TcpStream) {
     let response = match (is_admitted, request.access) {
         (false, _) => ViewResponse::notice(
             ResponseStatus::Misdirected,
-            "Not under this name",
+            "Wrong host name",
             "These records are shown under `localhost`, a loopback address, or the address that \
              `abx view` printed: use one of them.",
         ),

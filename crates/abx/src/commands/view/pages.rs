@@ -82,8 +82,8 @@ fn side(records: &RecordIndex, query: &[(String, String)]) -> ViewResponse {
     let ids = ids(query);
     if ids.len() < 2 || ids.len() > SIDE_MOST {
         let text = format!(
-            "{} were named, and 2 to {SIDE_MOST} can be shown side by side: mark them in the list \
-             of all records, or write `/side?ids=ID,ID`.",
+            "{} were named, and 2 to {SIDE_MOST} can be shown side by side: select them in the \
+             list of all records, or write `/side?ids=ID,ID`.",
             ids.len()
         );
         return ViewResponse::notice(ResponseStatus::BadRequest, "Name several records", &text);

@@ -67,7 +67,7 @@ impl ViewResponse {
             ),
             ViewRequestError::Late => (
                 ResponseStatus::Timeout,
-                "This request came too late",
+                "This request took too long",
                 "Its head was not complete within 10 s: try again.",
             ),
             ViewRequestError::Gone => return None,

@@ -169,8 +169,8 @@ impl Watch {
             let more = (needed - left).as_secs() + 1;
             let budget = (self.budget.as_secs() + more).next_multiple_of(10);
             format!(
-                "too few blocks: the budget ends before the {BLOCKS_FOR_VERDICT} blocks that a \
-                 verdict needs, by {more} s: use `--budget {budget}s`"
+                "too few blocks: the {BLOCKS_FOR_VERDICT} blocks that a verdict needs take {more} \
+                 s more than the budget: use `--budget {budget}s`"
             )
         })
     }
@@ -303,7 +303,7 @@ mod tests {
         assert!(
             message(69, None)
                 .unwrap()
-                .contains("by 2 s: use `--budget 110s`")
+                .contains("2 s more than the budget: use `--budget 110s`")
         );
     }
 }

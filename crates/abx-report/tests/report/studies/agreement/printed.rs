@@ -383,6 +383,12 @@ fn rankings_of_ranks(record: &StudyRecord, text: &str) -> Vec<PrintedRanking> {
         }
         ranking.ranks.push((cell.row, best, worst));
     }
+    // The first row may lack a cell, if its subject is not compared under each load.
+    rankings.sort_by_key(|(header, _)| {
+        let load = column_load(record, header);
+        let mut of_record = record.conclusions.rankings.iter();
+        of_record.position(|ranking| load == Some(ranking.load.as_str()))
+    });
     rankings.into_iter().map(|(_, ranking)| ranking).collect()
 }
 
