@@ -19,7 +19,7 @@ add ids.
 | bound | limit | it holds only as a bound: a ratio or a throughput is \"at least\" |
 | void | no result | there is none |
 
-If an id has several levels, the message says why the more serious one applies.
+If an id has several levels, the message gives the reason for the more serious one.
 
 | id | level | meaning | remedy |
 |---|---|---|---|

@@ -23,7 +23,7 @@ pub struct Manual {
     /// itself].
     #[arg(value_name = "COMMAND", conflicts_with = "folder")]
     command: Vec<String>,
-    /// Write all pages to this directory instead.
+    /// Write all pages to this folder instead.
     #[arg(long)]
     folder: Option<PathBuf>,
 }

@@ -64,7 +64,7 @@ enum StudyCommand {
     Exit codes: 0 no subject is broken; 3 at least one is; 130 interrupted.")]
 #[command(mut_arg("json", |json| output::saves(json, "the result of the check")))]
 struct StudyCheck {
-    /// Check only this study: its name, or the directory of a study file.
+    /// Check only this study: its name, or the folder of a study file.
     #[arg(value_name = "NAME|PATH")]
     name: Option<String>,
     /// Install missing programs first, without starting a service.

@@ -16,9 +16,9 @@ use crate::flags::units;
 /// Find the commit that made a server slower, or faster.
 ///
 /// GOOD and BAD are compared first. Then commits between them run against GOOD, in the same
-/// blocks, until a test shows which end each is like. The commit that is left is confirmed against
-/// its parent, with two builds of each. To continue an interrupted search, run the same command
-/// again.
+/// blocks, until a test shows whether each is like GOOD or like BAD. The commit that is left is
+/// confirmed against its parent, with two builds of each. To continue an interrupted search, run
+/// the same command again.
 #[derive(Debug, Clone, Args)]
 #[command(after_long_help = "Examples:\n  \
     abx bisect v1.4 main --build 'make server' './server --port {port}'\n  \
@@ -76,7 +76,7 @@ pub struct Bisect {
     /// The length of a slice [default: set by the pilot, at least 100ms].
     #[arg(long, help_heading = "Measurement", value_parser = units::duration, value_name = "TIME")]
     pub slice: Option<Duration>,
-    /// Rounds per block; a round has one slice of each commit [default: as many as fit 2s of
+    /// Rounds per block; a round has one slice of each commit [default: as many as fit 1.5s of
     /// each commit, 2 to 20].
     #[arg(long, help_heading = "Measurement", value_parser = units::whole_number::<u32>(1..=10_000, 10))]
     pub rounds: Option<u32>,

@@ -112,7 +112,7 @@ pub struct Compare {
     /// The length of a slice [default: set by the pilot, at least 100ms].
     #[arg(long, help_heading = "Measurement", value_parser = units::duration, value_name = "TIME")]
     pub slice: Option<Duration>,
-    /// Rounds per block; a round has one slice of each subject [default: as many as fit 2s of
+    /// Rounds per block; a round has one slice of each subject [default: as many as fit 1.5s of
     /// each subject, 2 to 20].
     #[arg(long, help_heading = "Measurement", value_parser = units::whole_number::<u32>(1..=10_000, 10))]
     pub rounds: Option<u32>,
