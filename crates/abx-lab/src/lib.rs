@@ -59,6 +59,7 @@ pub use process::marked_command::{MarkedCommand, MarkedCommandError};
 pub use process::pending::Pending;
 pub use process::server_process::ServerProcessError;
 pub use process::service_process::ServiceError;
+pub use process::stop_signals::{STOP_SIGNALS, SignalGuard};
 pub use process::verify::VerifyError;
 #[cfg(any(test, fuzzing))]
 pub use records::file::fuzz as record_file_fuzz;

@@ -13,4 +13,5 @@ pub mod server_error;
 pub mod server_process;
 pub mod service_process;
 pub mod start_context;
+pub mod stop_signals;
 pub mod verify;

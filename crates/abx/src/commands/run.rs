@@ -11,6 +11,7 @@ use abx_lab::{
     RunProgress, Scheme, Source, Store, Study, Subject, Target, WaitChoice, with_scheme,
 };
 use abx_report::plural;
+use abx_stats::stop::BLOCKS_ORDERED;
 use abx_verdict::StudyRecord;
 use abx_verdict::expectation::{KnownNames, expectation_results};
 use clap::Args;
@@ -25,7 +26,7 @@ use crate::flags::output::{FormatFlags, LabelFlag, MeasuredFormatFlags, OutputFl
 use crate::flags::units;
 use crate::ui::end::{End, Failure, notify};
 use crate::ui::invocation;
-use crate::ui::signals;
+use crate::ui::signals::Interruption;
 use crate::ui::watch::RunWatch;
 
 /// Load one server and report throughput, response times and cost.
@@ -262,6 +263,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
     let target = run.target()?;
     let expect = ExpectFlags::from(&run.thresholds);
     let mut loads = run.loads(&target)?;
+    let interruption = Interruption::by_signals();
     let mut load = match loads.pop() {
         Some(only) if loads.is_empty() && !only.rate.is_unresolved() => only,
         last => {
@@ -271,11 +273,12 @@ pub fn run(run: &Run) -> Result<End, Failure> {
             if !run.output.quiet {
                 notify(&announcement_of_several(&study, &url));
             }
-            let generator = run.fleet.generator(run.output.quiet)?;
+            let generator = run.fleet.generator(run.output.quiet, &interruption)?;
             let printing = (&outputs, &run.output);
             let start = compare::StudyStart {
                 generator,
                 resumed: None,
+                interruption,
             };
             return compare::conduct(&study, "run", printing, &expect, start);
         }
@@ -286,7 +289,7 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         subjects: vec![target.url.clone()],
         loads: vec![load.name.clone()],
     })?;
-    let generator = run.fleet.generator(run.output.quiet)?;
+    let generator = run.fleet.generator(run.output.quiet, &interruption)?;
     if !run.output.quiet {
         target.choice().iter().for_each(|choice| notify(choice));
         notify(&announcement(&target.url, &load, end, warm_up));
@@ -299,7 +302,8 @@ pub fn run(run: &Run) -> Result<End, Failure> {
         end,
         warm_up,
     };
-    let measured = measure(plan, RunWatch::new(run.output.quiet, end), generator)?;
+    let watch = RunWatch::new(run.output.quiet, end);
+    let measured = measure(plan, watch, generator, &interruption)?;
     keep_and_print(measured, &expect, &outputs, &run.output)
 }
 
@@ -324,6 +328,7 @@ fn measure(
     plan: RunPlan,
     mut watch: Option<RunWatch>,
     generator: Option<Box<dyn LoadGenerator>>,
+    interruption: &Interruption,
 ) -> Result<Measured, Failure> {
     let mut see = watch
         .as_mut()
@@ -332,7 +337,7 @@ fn measure(
         plan,
         RunEnvironment {
             version: env!("CARGO_PKG_VERSION"),
-            on_stopper: &mut |stopper| signals::stop_on_signals(&stopper),
+            on_stopper: &mut |stopper| interruption.stops(&stopper),
             watch: see.as_mut().map(|see| see as &mut dyn FnMut(RunProgress)),
             generator,
         },
@@ -341,8 +346,8 @@ fn measure(
     measured.map_err(failure)
 }
 
-/// Blocks of a study of one server: the fewest for which there are intervals.
-const BLOCKS: u32 = 6;
+/// Blocks of a study of one server.
+const BLOCKS: u32 = BLOCKS_ORDERED as u32;
 /// About how long the search for a capacity takes, including its blocks.
 const CAPACITY_TIME: Duration = Duration::from_secs(120);
 

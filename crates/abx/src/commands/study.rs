@@ -9,6 +9,7 @@ use abx_lab::provision;
 use abx_lab::study_file::{self, Need, StudyFile, SubjectSpec};
 use abx_lab::{OrderedTime, PilotEffort};
 use abx_report::plural;
+use abx_stats::stop::BLOCKS_ORDERED;
 use abx_verdict::catalog::{CheckRecord, SubjectStatus};
 use clap::{Arg, Args, Subcommand};
 
@@ -171,8 +172,8 @@ const OF_LOADS: [&str; 8] = [
     "Revisions",
 ];
 
-/// Blocks of `--quick`: the fewest that carry a verdict if their number is set.
-const QUICK_BLOCKS: u32 = 6;
+/// Blocks of `--quick`.
+const QUICK_BLOCKS: u32 = BLOCKS_ORDERED as u32;
 /// The time for these blocks, which leaves some of the twenty minutes for `--install`.
 const QUICK_TIME: std::time::Duration = std::time::Duration::from_secs(17 * 60);
 /// Rounds per block of `--tiny`, unless the user sets them, and the length of its slices.

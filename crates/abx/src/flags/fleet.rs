@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use abx_engine::{LoadGenerator, Stopper};
+use abx_engine::LoadGenerator;
 use abx_evidence::record::OnLoss;
 use abx_fleet::{
     Bus, BusError, Fleet, FleetError, FleetEvent, FleetListener, FleetPlan, FleetTiming, own_build,
@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
 
 use crate::flags::units;
 use crate::ui::end::{Failure, notify};
-use crate::ui::signals;
+use crate::ui::signals::Interruption;
 
 /// Load from several machines.
 #[derive(Debug, Clone, Args)]
@@ -58,11 +58,16 @@ impl FleetFlags {
         self.bus.is_some()
     }
 
-    /// Waits for the agents that make the load; `None` if this process makes it.
+    /// Waits for the agents that make the load, until `interruption` comes; `None` if this process
+    /// makes it.
     ///
     /// # Errors
     /// A failure for flags about agents without a bus, or if too few agents join.
-    pub fn generator(&self, is_quiet: bool) -> Result<Option<Box<dyn LoadGenerator>>, Failure> {
+    pub fn generator(
+        &self,
+        is_quiet: bool,
+        interruption: &Interruption,
+    ) -> Result<Option<Box<dyn LoadGenerator>>, Failure> {
         let (Some(url), Some(agents)) = (&self.bus, self.agents) else {
             return self.check_without_bus().map(|()| None);
         };
@@ -82,11 +87,8 @@ impl FleetFlags {
         let bus = connect(url, self.bus_ca.as_deref(), self.bus_creds.as_deref());
         let bus = bus.map_err(Failure::usage)?;
         let run = random_id().map_err(Failure::usage)?;
-        // It stops only this wait: the agents get another stopper when they have joined.
-        let waiting = Stopper::default();
-        signals::stop_on_signals(&waiting);
         let on_event: FleetListener = Arc::new(move |event| print_event(&event, is_quiet));
-        let is_stopped = || waiting.is_stopped();
+        let is_stopped = || interruption.has_come();
         match Fleet::assemble(bus, &run, &plan, &is_stopped, &on_event) {
             Ok(fleet) => Ok(Some(Box::new(fleet))),
             Err(FleetError::Interrupted) => Err(Failure::interrupted()),

@@ -4,6 +4,7 @@ use abx_engine::LoadGenerator;
 use clap::Args;
 
 use crate::ui::end::Failure;
+use crate::ui::signals::Interruption;
 
 /// No flag, and no agents.
 #[derive(Debug, Clone, Args)]
@@ -16,7 +17,11 @@ impl FleetFlags {
     }
 
     /// This process makes the load.
-    pub fn generator(&self, _: bool) -> Result<Option<Box<dyn LoadGenerator>>, Failure> {
+    pub fn generator(
+        &self,
+        _: bool,
+        _: &Interruption,
+    ) -> Result<Option<Box<dyn LoadGenerator>>, Failure> {
         Ok(None)
     }
 }

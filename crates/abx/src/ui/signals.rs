@@ -4,49 +4,46 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use abx_engine::Stopper;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use abx_lab::{STOP_SIGNALS, SignalGuard};
 use signal_hook::flag;
 
 /// The exit code after a second signal.
 const INTERRUPTED: i32 = 130;
 
-/// Makes signals stop the engine. Keepers end their servers even if abx ends at once, because
-/// their pipes close.
-pub fn stop_on_signals(stopper: &Stopper) {
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let stopped = stopper.flag();
-        // The order matters: the first handler checks whether this is the second signal.
-        let _ = flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&stopped));
-        let _ = flag::register(signal, stopped);
-    }
+/// Passes signals on to engines, of which several may run one after the other. A stopped engine stays
+/// stopped, so they cannot share one stopper. Keepers end their servers even if abx ends at once,
+/// because their pipes close.
+pub struct Interruption {
+    has_come: Arc<AtomicBool>,
+    _guard: SignalGuard,
 }
-
-/// Passes signals on to several engines that run one after the other. A stopped engine stays
-/// stopped, so the engines cannot share one stopper.
-pub struct Interruption(Arc<AtomicBool>);
 
 impl Interruption {
     /// Starts to watch for signals; a second one ends abx at once.
     pub fn by_signals() -> Interruption {
         let flag = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let guard = SignalGuard::hold();
+        for signal in STOP_SIGNALS {
             let _ = flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&flag));
             let _ = flag::register(signal, Arc::clone(&flag));
         }
-        Interruption(flag)
+        Interruption {
+            has_come: flag,
+            _guard: guard,
+        }
     }
 
     /// Whether a signal has come.
     pub fn has_come(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.has_come.load(Ordering::Relaxed)
     }
 
     /// Makes signals stop this engine too, including a signal that came earlier.
     pub fn stops(&self, stopper: &Stopper) {
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in STOP_SIGNALS {
             let _ = flag::register(signal, stopper.flag());
         }
-        if self.0.load(Ordering::Relaxed) {
+        if self.has_come.load(Ordering::Relaxed) {
             stopper.stop();
         }
     }

@@ -122,9 +122,7 @@ fn wait(
 fn end(child: &mut Child) -> io::Result<()> {
     let mut family = frozen_family(child.id())?;
     for signal in [Signal::Term, Signal::Cont] {
-        for process in &family {
-            process.signal(signal)?;
-        }
+        signal_each(&family, signal);
     }
     let deadline = Instant::now() + END_WITHIN;
     loop {
@@ -139,10 +137,21 @@ fn end(child: &mut Child) -> io::Result<()> {
     }
     // More processes may have been started since.
     family.extend(self::family(child.id())?);
-    for process in &family {
-        process.signal(Signal::Kill)?;
+    signal_each(&family, Signal::Kill);
+    // A command with more rights than abx continues all the same.
+    let deadline = Instant::now() + END_WITHIN;
+    while child.try_wait()?.is_none() && Instant::now() < deadline {
+        sleep(LOOK_EVERY);
     }
-    child.wait().map(|_| ())
+    Ok(())
+}
+
+/// Signals processes. Those of other users, such as a build's `sudo make install`, cannot be
+/// signalled. The others still have to end, and to continue if they were suspended.
+fn signal_each(processes: &[Process], signal: Signal) {
+    for process in processes {
+        let _ = process.signal(signal);
+    }
 }
 
 /// A process and all its descendants, suspended so that none can start another process and end
@@ -155,9 +164,7 @@ fn frozen_family(root: u32) -> io::Result<Vec<Process>> {
         if new.is_empty() {
             return Ok(frozen);
         }
-        for process in &new {
-            process.signal(Signal::Stop)?;
-        }
+        signal_each(&new, Signal::Stop);
         frozen.extend(new);
     }
 }

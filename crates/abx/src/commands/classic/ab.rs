@@ -29,7 +29,7 @@ use super::suites::suites;
 use crate::flags::load::seed_from_clock;
 use crate::flags::output::to_stdout;
 use crate::ui::end::notify;
-use crate::ui::signals;
+use crate::ui::signals::Interruption;
 
 /// Load one server with ab's options and report, for scripts that call ab.
 ///
@@ -390,10 +390,11 @@ impl<'a> AbWatch<'a> {
 
     /// Makes the load, which a thread watches.
     fn run(&self, once: OncePlan) -> Result<AbOutcome, AbRefusal> {
+        let interruption = Interruption::by_signals();
         let (loaded, has_stopped) = thread::scope(|scope| {
             let mut watcher = None;
             let loaded = load_once(once, &mut |stopper| {
-                signals::stop_on_signals(&stopper);
+                interruption.stops(&stopper);
                 let watch = {
                     let stopper = stopper.clone();
                     move || self.watch(&stopper)

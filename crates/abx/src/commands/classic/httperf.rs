@@ -22,7 +22,7 @@ use clap::Args;
 use super::suites::suites;
 use crate::flags::output::to_stdout;
 use crate::ui::end::{End, Failure, notify};
-use crate::ui::signals;
+use crate::ui::signals::Interruption;
 
 /// Load a server with httperf's options and report.
 ///
@@ -70,7 +70,8 @@ pub fn httperf(args: &HttperfArgs) -> Result<End, Failure> {
         Err(why) => return Ok(refuse(&why)),
     };
     let stopper = Stopper::default();
-    signals::stop_on_signals(&stopper);
+    let interruption = Interruption::by_signals();
+    interruption.stops(&stopper);
     print(&format!("{}\n", options.echo()))?;
     let (log, address) = match (log(&options), address(&options)) {
         (Ok(log), Ok(address)) => (log, address),

@@ -29,7 +29,7 @@ use crate::flags::output::{OutputFlags, Outputs};
 use crate::flags::saved_file::SavedFile;
 use crate::ui::end::{End, Failure, notify};
 use crate::ui::invocation::own_program;
-use crate::ui::signals;
+use crate::ui::signals::Interruption;
 use crate::ui::watch::Watch;
 
 pub use self::extent::{Absent, Extent, Loads};
@@ -59,9 +59,11 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
     let seeded = resumed
         .as_ref()
         .map(|resumed| resumed.seeded(study, compare));
+    let interruption = Interruption::by_signals();
     let start = StudyStart {
-        generator: compare.fleet.generator(flags.quiet)?,
+        generator: compare.fleet.generator(flags.quiet, &interruption)?,
         resumed,
+        interruption,
     };
     let (study, printing) = (seeded.as_ref().unwrap_or(study), (&outputs, flags));
     conduct(study, RESUMED_KIND, printing, &compare.expect, start)
@@ -71,12 +73,13 @@ pub fn perform(study: &Study, compare: &Compare) -> Result<End, Failure> {
 const RESUMED_KIND: &str = "compare";
 
 /// How a study begins.
-#[derive(Default)]
 pub struct StudyStart {
     /// The generator of the load; `None` for this process.
     pub generator: Option<Box<dyn LoadGenerator>>,
     /// The record that the study continues; `None` for a new study.
     pub resumed: Option<Resumed>,
+    /// What stops it.
+    pub interruption: Interruption,
 }
 
 /// Runs a study with a record of this kind, and prints its result to these outputs.
@@ -113,7 +116,7 @@ pub fn conduct(
             keeper_arguments: &["keeper"],
             store: &mut store,
             watch: &mut |progress| watch.see(&progress),
-            on_stopper: &mut |stopper| signals::stop_on_signals(&stopper),
+            on_stopper: &mut |stopper| start.interruption.stops(&stopper),
             version: env!("CARGO_PKG_VERSION"),
             limits: &expectations,
             until: None,

@@ -17,7 +17,7 @@ use clap::Args;
 use crate::flags::fleet;
 use crate::flags::units;
 use crate::ui::end::{End, Failure, notify};
-use crate::ui::signals;
+use crate::ui::signals::Interruption;
 
 /// Generate a part of the load of another machine's `abx run` or `abx compare`.
 ///
@@ -77,7 +77,8 @@ const NAME_LETTERS: usize = 8;
 pub fn agent(agent: &Agent) -> Result<End, Failure> {
     let plan = plan(agent)?;
     let stopper = Stopper::default();
-    signals::stop_on_signals(&stopper);
+    let interruption = Interruption::by_signals();
+    interruption.stops(&stopper);
     let Some(bus) = connect(agent, &stopper)? else {
         return Ok(End::Done);
     };
