@@ -61,8 +61,8 @@ fn slice(
     let plan = started.plans.first();
     let plan = plan.expect("there is a plan for each subject");
     let pool = running.open(plan)?.pool;
-    running.slice(0, pool, WARM_UP_NS)?;
-    let measured = running.slice(0, pool, ns)?;
-    running.generator.close(pool);
-    Ok(measured.record)
+    let warmed_up = running.slice(0, pool, WARM_UP_NS);
+    let measured = warmed_up.and_then(|_| running.slice(0, pool, ns));
+    running.close(pool);
+    Ok(measured?.record)
 }

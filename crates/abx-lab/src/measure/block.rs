@@ -107,12 +107,15 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
     /// Measures this load. Measurements from before an abort stay in `result`.
     pub fn measure(&mut self, mut watch: impl FnMut(RoundEvent)) -> Result<(), Abort> {
         if self.plans.iter().all(|plan| plan.shape.hold_ns().is_some()) {
-            return self.hold(&mut watch);
+            let ended = self.hold(&mut watch);
+            self.running.close_all();
+            return ended;
         }
         let ended = match self.pilot.interleave {
             Interleave::Slices => self.slices(&mut watch),
             Interleave::Trials => self.trials(&mut watch),
         };
+        self.running.close_all();
         self.note_others();
         self.running.note_memory();
         ended
@@ -129,7 +132,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
             self.side(subject).held = Some(held);
             self.note_holdings(subject);
             self.running.note_memory();
-            self.running.generator.close(opened.pool);
+            self.running.close(opened.pool);
         }
         Ok(())
     }
@@ -175,11 +178,6 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
                 self.profile(subject, *pool)?;
             }
         }
-        let ceiling = ceiling.map(|(_, pool)| pool);
-        pools
-            .into_values()
-            .chain(ceiling)
-            .for_each(|pool| self.running.generator.close(pool));
         Ok(())
     }
 
@@ -205,12 +203,12 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
                 if round + 1 == self.pilot.rounds {
                     self.profile(subject, pool)?;
                 }
-                self.running.generator.close(pool);
+                self.running.close(pool);
             }
             if let Some((index, pool)) = self.open_ceiling()? {
                 let ns = self.pilot.slice_ns.min(CEILING_TRIAL_NS);
                 slices.push(self.running.slice(index, pool, ns)?.record);
-                self.running.generator.close(pool);
+                self.running.close(pool);
             }
             watch(RoundEvent::RoundEnded(&slices));
             self.note_round(slices);
@@ -258,7 +256,7 @@ impl<'a, 'b> SubjectRun<'a, 'b> {
         }
         self.note_holdings(ONLY);
         self.note_round(vec![slice]);
-        self.running.generator.close(opened.pool);
+        self.running.close(opened.pool);
         Ok(())
     }
 

@@ -100,7 +100,7 @@ pub fn explore(
     };
     let result = exploration.run(effort);
     running.lead_in = LeadIn::USUAL;
-    running.generator.close(opened.pool);
+    running.close(opened.pool);
     match result {
         Ok(pilot_subject) => Ok(PilotSubject {
             opening_ns: opened.opening.open_ns,

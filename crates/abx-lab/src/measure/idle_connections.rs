@@ -22,7 +22,7 @@ pub fn pilot(
     for (subject, plan) in offered.filter(|(subject, _)| !left_out.contains(subject)) {
         let opened = running.open(plan)?;
         let held = hold(running, subject, plan, &opened, hold_ns);
-        running.generator.close(opened.pool);
+        running.close(opened.pool);
         let pilot_subject = PilotSubject {
             throughput_per_s: held?.connect_rate_per_s().unwrap_or_default(),
             warm_up_ns: 0,

@@ -49,6 +49,7 @@ impl RunningSubjects<'_> {
             }
             opened
         })?;
+        self.open_pools.push(pool);
         Ok(OpenedPool {
             pool,
             opening: ConnectionOpening {
@@ -58,6 +59,20 @@ impl RunningSubjects<'_> {
                 failures: report.failures,
             },
         })
+    }
+
+    /// Closes a pool.
+    pub fn close(&mut self, pool: PoolId) {
+        self.open_pools.retain(|open| *open != pool);
+        self.generator.close(pool);
+    }
+
+    /// Closes the pools that an abort left open, so that a server which continues, and the limits
+    /// of later blocks, do not bear their connections.
+    pub fn close_all(&mut self) {
+        for pool in std::mem::take(&mut self.open_pools) {
+            self.generator.close(pool);
+        }
     }
 
     /// Waits while a server on this machine accepts the connections that were opened: the kernel

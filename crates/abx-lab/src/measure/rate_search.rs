@@ -236,7 +236,7 @@ fn closed_loop_throughput(
     };
     let warm_up = measure(WARM_UP_NS);
     let rates = warm_up.and_then(|_| Ok([measure(SLICE_NS)?, measure(SLICE_NS)?]));
-    running.generator.close(pool);
+    running.close(pool);
     let [first, second] = rates?;
     Ok(first.max(second))
 }
@@ -279,10 +279,10 @@ impl CapacitySearch<'_> {
             let ns = probe_ns(self.objective, rate);
             running.slice(self.subject, pool, ns)
         });
-        running.generator.close(pool);
+        running.close(pool);
         let MeasuredSlice { record, times, .. } = measured?;
         let input = ObjectiveInput {
-            planned: record.outcomes.sent() + record.unsent,
+            planned: record.outcomes.requests() + record.unsent,
             ok: record.ok,
             times: &times,
         };

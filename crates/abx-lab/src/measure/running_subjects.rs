@@ -67,6 +67,8 @@ pub struct RunningSubjects<'a> {
     /// Samples the subjects after their slices; `None` without `--why`.
     pub profiler: Option<&'a mut Profiler>,
     timeout_waits: TimeoutWaits,
+    /// The pools that were opened and not closed; an abort leaves some.
+    pub(super) open_pools: Vec<PoolId>,
     /// Whether the user stopped the study.
     stopper: Stopper,
     /// The machines that were lost before these subjects were loaded.
@@ -187,6 +189,7 @@ impl<'a> RunningSubjects<'a> {
             on_intervals: None,
             profiler: None,
             timeout_waits: TimeoutWaits::of(processes.len()),
+            open_pools: Vec::new(),
             rss_bytes_max: vec![None; processes.len()],
             memory_due: Nanos(0),
             memory_at_rest: vec![None; processes.len()],

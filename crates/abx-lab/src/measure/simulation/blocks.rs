@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use abx_evidence::record::{BlockLoad, Interleave, PilotRecord};
+use abx_sys::Nanos;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -44,6 +45,15 @@ fn block_of_seed(
     interleave: Interleave,
     seed: u64,
 ) -> (BlockLoad, Result<(), Abort>) {
+    block_until(generator, interleave, seed, None)
+}
+
+fn block_until(
+    generator: &mut ScriptedGenerator,
+    interleave: Interleave,
+    seed: u64,
+    deadline: Option<Nanos>,
+) -> (BlockLoad, Result<(), Abort>) {
     let mut plans = generator.plans();
     let last = plans.pop().expect("a subject");
     let planned = SubjectPlans {
@@ -58,6 +68,7 @@ fn block_of_seed(
     };
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut running = generator.running();
+    running.deadline = deadline;
     let pilot = pilot(interleave);
     let mut run = SubjectRun::new("one", &mut running, &planned, &pilot, &mut random);
     let ended = run.measure(|_| {});
@@ -173,4 +184,20 @@ fn trials_have_one_pool_at_a_time_and_a_warm_up_each() {
         assert_eq!(ceiling.0, 2);
     }
     assert_eq!(generator.open_pools(), 0);
+}
+
+#[test]
+fn a_block_that_is_cut_short_leaves_no_connections_open() {
+    // Method: a deadline in the first warm-up, in a later one, between rounds, and in the last
+    // round. By slices and by trials.
+    let behaviours = [1_000.0, 2_000.0, 9_000.0].map(Behaviour::steady);
+    for interleave in [Interleave::Slices, Interleave::Trials] {
+        for deadline_ns in [1, WARM_UP_NS + 1, 2_000_000_000, 4_500_000_000] {
+            let mut generator = ScriptedGenerator::new(&behaviours);
+            let deadline = Some(Nanos(deadline_ns));
+            let (_, ended) = block_until(&mut generator, interleave, 1, deadline);
+            assert!(ended.is_err(), "{interleave:?} {deadline_ns}");
+            assert_eq!(generator.open_pools(), 0, "{interleave:?} {deadline_ns}");
+        }
+    }
 }

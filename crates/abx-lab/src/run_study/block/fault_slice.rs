@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 
-use abx_engine::{EngineError, LoadPlan, SliceEnd, SlicePlan, Stopper};
+use abx_engine::{EngineError, LoadPlan, PoolId, SliceEnd, SlicePlan, Stopper};
 use abx_evidence::record::{FaultSlice, StruckProcess, Whom};
 use abx_evidence::{TimelinePlan, TimelineTally};
 use abx_sys::Nanos;
@@ -168,10 +168,8 @@ impl StudyContext<'_> {
             discard_ns,
             course: None,
         };
-        if command.warm_up_ns > 0 {
-            running.measure(ONLY, pool, &slice(command.warm_up_ns, 0))?;
-        }
-        running.generator.refresh(pool, &mut |_| {})?;
+        warm_up(&mut running, pool, &slice(command.warm_up_ns, 0))
+            .inspect_err(|_| running.close(pool))?;
         let plan = slice(within_ns, Nanos::from(fault.at / DISCARDED_PART).0);
         let (over, until_over) = channel();
         let striker = Striker {
@@ -188,7 +186,7 @@ impl StudyContext<'_> {
             drop::<std::sync::mpsc::Sender<()>>(over);
             Ok((measured, striker.join()))
         });
-        running.generator.close(pool);
+        running.close(pool);
         let (measured, blow) = joined.map_err(EngineError::no_thread)?;
         let blow = blow.expect("its panic was reported when it happened");
         let blow = blow.map_err(|error| Abort::subject(&command.subject.name, error))?;
@@ -202,6 +200,15 @@ impl StudyContext<'_> {
 
 /// The place of the only subject that runs.
 const ONLY: usize = 0;
+
+/// Loads the subject before its fault, and opens connections again that it closed.
+fn warm_up(running: &mut RunningSubjects, pool: PoolId, slice: &SlicePlan) -> Result<(), Abort> {
+    if !matches!(slice.end, SliceEnd::AfterNs(0)) {
+        running.measure(ONLY, pool, slice)?;
+    }
+    running.generator.refresh(pool, &mut |_| {})?;
+    Ok(())
+}
 
 fn slice_of(
     command: &FaultCommand,
