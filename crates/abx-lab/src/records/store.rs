@@ -69,14 +69,20 @@ impl Store {
     pub fn for_saved_record(path: PathBuf) -> Result<Store, RecordInUse> {
         sweep_leftovers();
         let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
-        let locked_file = match fs::File::open(&path) {
-            Ok(file) => match rustix::fs::flock(&file, lock) {
-                Err(rustix::io::Errno::WOULDBLOCK) => return Err(RecordInUse { path }),
-                // Some file systems have no locks.
-                Ok(()) | Err(_) => Some(file),
-            },
-            // The reader of the file reports the error.
-            Err(_) => None,
+        let locked_file = loop {
+            let Ok(file) = fs::File::open(&path) else {
+                // The reader of the file reports the error.
+                break None;
+            };
+            // Other errors are of file systems without locks.
+            if rustix::fs::flock(&file, lock) == Err(rustix::io::Errno::WOULDBLOCK) {
+                return Err(RecordInUse { path });
+            }
+            // SUBTLE: A save between opening and locking put another file in its place, and locked
+            // that one.
+            if is_at(&file, &path) {
+                break Some(file);
+            }
         };
         Ok(Store {
             path,
@@ -131,6 +137,13 @@ impl Store {
         self.path = path;
         Ok(())
     }
+}
+
+/// Whether an open file is the one that a path names now.
+fn is_at(file: &fs::File, path: &Path) -> bool {
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    let named = fs::metadata(path).map(identity);
+    named.is_ok_and(|named| file.metadata().is_ok_and(|open| identity(open) == named))
 }
 
 /// A record that another process of abx is measuring.
@@ -206,20 +219,22 @@ fn write_by(
         let file = fs::OpenOptions::new().write(true).open(path)?;
         return fill(file, path, packing, write);
     }
-    if let Some(folder) = path
+    // A rename would replace a link, and leave the file to which it leads as it was.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if let Some(folder) = target
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
     {
         fs::create_dir_all(folder)?;
     }
-    let mut draft = path.as_os_str().to_owned();
+    let mut draft = target.as_os_str().to_owned();
     draft.push(format!(".{}{DRAFT_SUFFIX}", std::process::id()));
     let draft = PathBuf::from(draft);
     let written = (|| {
         let file = locked_draft(&draft, mode)?;
         let file = fill(file, path, packing, write)?;
         file.sync_all()?;
-        fs::rename(&draft, path)?;
+        fs::rename(&draft, &target)?;
         Ok(file)
     })();
     if written.is_err() {
@@ -291,6 +306,18 @@ mod tests {
         write_locked(&path, &vec![1]).unwrap();
         let metadata = fs::metadata(&path).unwrap();
         assert!(metadata.file_type().is_char_device());
+    }
+
+    #[test]
+    fn a_link_leads_to_the_new_content() {
+        // Method: a link to a file, whose content is then read by its own name.
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write_locked(&link, &vec![1]).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&file).unwrap().trim(), "[1]");
     }
 
     #[test]

@@ -157,8 +157,9 @@ fn the_cause_of_a_change_is_printed_below_it() {
 
 #[test]
 fn an_interrupted_search_continues() {
-    // Method: Ctrl-C after the first decided commit, then the same command again. It does not
-    // compare the ends again, and finds the culprit.
+    // Method: the same command beside the search, which is refused. Ctrl-C after the first decided
+    // commit, then the same command again. It does not compare the ends again, and finds the
+    // culprit. At last, a damaged search.
     let home = Home::new();
     repository(&home);
     let more = ["--json", "found.json"];
@@ -168,6 +169,7 @@ fn an_interrupted_search_continues() {
         let stderr = fs::read_to_string(home.join("stderr")).ok()?;
         stderr.contains("is like GOOD").then_some(())
     });
+    home.run_abx(&words).expect(2, &["still measuring"]);
     running.signal(Signal::Int);
     let stopped = running.wait();
     stopped.expect(130, &[]);
@@ -183,6 +185,9 @@ fn an_interrupted_search_continues() {
     let after = read_json(&home.join("found.json"));
     assert_eq!(before["ends"], after["ends"]);
     assert_eq!(before["trials"][0], after["trials"][0]);
+    let searches = home.records_in("state/abx/bisect");
+    fs::write(&searches[0], "{").unwrap();
+    home.run_abx(&words).expect(2, &["--restart"]);
 }
 
 #[test]
@@ -229,7 +234,7 @@ fn impossible_searches_are_refused() {
         (&["main", "HEAD~9", "./server {port}"], "not an ancestor"),
         (
             &["HEAD~9", "main", "./server {port}", "--skip", "main"],
-            "is an end",
+            "is GOOD or BAD itself",
         ),
         (&["HEAD~2", "main", "./server {port}"], " ended before"),
     ];

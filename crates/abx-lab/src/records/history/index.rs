@@ -1,6 +1,6 @@
 //! The index of a folder of records: an SQLite file next to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -170,8 +170,8 @@ impl Index {
         };
         let is_known = |file: &KnownFile| known.get(&file.name) == Some(&file.stamp);
         let stale: Vec<&KnownFile> = present.iter().filter(|file| !is_known(file)).collect();
-        let is_gone = |name: &String| present.iter().all(|file| file.name != *name);
-        let gone: Vec<&String> = known.keys().filter(|name| is_gone(name)).collect();
+        let names: BTreeSet<&String> = present.iter().map(|file| &file.name).collect();
+        let gone: Vec<&String> = known.keys().filter(|name| !names.contains(name)).collect();
         if refresh == Refresh::Changed && stale.is_empty() && gone.is_empty() {
             return Ok(self);
         }

@@ -1,10 +1,12 @@
 //! The file of a search, from which the same command continues after Ctrl-C.
 
+use std::io;
+use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use abx_evidence::OutputKind;
 use abx_lab::history::{SEARCHES, id_of_file};
-use abx_lab::{Store, read_text};
+use abx_lab::{Store, read_text, state_folder};
 use abx_verdict::bisect::{BisectRecord, CommitRecord};
 
 use super::commit_studies::CommitStudies;
@@ -40,16 +42,15 @@ impl SearchFile {
             new.server,
             studies.described()
         );
-        let store = Store::in_state_folder(&format!(
-            "{SEARCHES}/{}.json",
-            &id_of_file(&key)[..KEY_LETTERS]
-        ));
-        let unfinished = read_text(store.path())
-            .ok()
-            .and_then(|text| serde_json::from_str(&text).ok())
-            .filter(|record: &BisectRecord| {
-                !flags.restart && record.conclusion.is_none() && record.ends.is_some()
-            });
+        let name = format!("{SEARCHES}/{}.json", &id_of_file(&key)[..KEY_LETTERS]);
+        let store = Store::for_saved_record(state_folder().join(name)).map_err(Failure::usage)?;
+        let saved = if flags.restart {
+            None
+        } else {
+            saved(store.path())?
+        };
+        let unfinished =
+            saved.filter(|record| record.conclusion.is_none() && record.ends.is_some());
         if let Some(record) = &unfinished
             && !flags.output.quiet
         {
@@ -80,6 +81,21 @@ impl SearchFile {
     /// Where the record is saved.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+}
+
+/// The search in this file, if there is one.
+fn saved(path: &Path) -> Result<Option<BisectRecord>, Failure> {
+    let unreadable = |error: &dyn std::error::Error| {
+        Failure::usage(format!(
+            "cannot continue the search in {} ({error}): start over with --restart",
+            path.display()
+        ))
+    };
+    match read_text(path) {
+        Ok(text) => serde_json::from_str(&text).map_err(|error| unreadable(&error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unreadable(&error)),
     }
 }
 
