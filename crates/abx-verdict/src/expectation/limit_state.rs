@@ -24,7 +24,7 @@ pub enum LimitState {
 /// Source: docs/explain/statistics/stopping.md, "A limit".
 #[must_use]
 pub fn limit_state(record: &StudyRecord, expectations: &[Expectation]) -> LimitState {
-    state(&results_at(record, expectations, Confidence::CERTAIN))
+    state(&results(record, expectations))
 }
 
 /// As [`limit_state`], for the limits under loads of these names. Pure.
@@ -34,9 +34,24 @@ pub fn limit_state_under(
     expectations: &[Expectation],
     loads: &[String],
 ) -> LimitState {
-    let mut results = results_at(record, expectations, Confidence::CERTAIN);
-    results.retain(|result| loads.contains(&result.load));
+    let mut results = results(record, expectations);
+    let has_name = |name: &str| {
+        let mut of_group = record.measured.loads.iter();
+        of_group.any(|load| {
+            loads.contains(&load.name) && (load.name == name || load.name_of_grid() == name)
+        })
+    };
+    results.retain(|result| has_name(&result.load));
     state(&results)
+}
+
+/// The results that blocks settle. A threshold has no interval, and holds or fails after one block.
+fn results(record: &StudyRecord, expectations: &[Expectation]) -> Vec<ExpectationResult> {
+    let has_interval =
+        |expectation: &&Expectation| !matches!(expectation, Expectation::Threshold(_));
+    let expectations: Vec<Expectation> =
+        expectations.iter().filter(has_interval).cloned().collect();
+    results_at(record, &expectations, Confidence::CERTAIN)
 }
 
 fn state(results: &[ExpectationResult]) -> LimitState {
@@ -55,7 +70,7 @@ fn state(results: &[ExpectationResult]) -> LimitState {
 /// is open, or if there is no spread yet to estimate from.
 #[must_use]
 pub fn blocks_until_settled(record: &StudyRecord, expectations: &[Expectation]) -> Option<u32> {
-    let results = results_at(record, expectations, Confidence::CERTAIN);
+    let results = results(record, expectations);
     results.iter().filter_map(|result| result.blocks_more).max()
 }
 

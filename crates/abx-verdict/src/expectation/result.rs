@@ -26,6 +26,8 @@ pub enum Doubt {
     /// The generator or a service was the limit, so the faster subject is not known, but the CPU
     /// time per response is.
     GeneratorBound,
+    /// The load has no speed: its primary metric is a cost, such as memory per connection.
+    NotOfSpeed,
 }
 
 impl Doubt {
@@ -38,7 +40,11 @@ impl Doubt {
             | Doubt::NothingSent
             | Doubt::NoInterval
             | Doubt::NotCompared => true,
-            Doubt::Straddles | Doubt::Bound | Doubt::TimesAtLeast | Doubt::GeneratorBound => false,
+            Doubt::Straddles
+            | Doubt::Bound
+            | Doubt::TimesAtLeast
+            | Doubt::GeneratorBound
+            | Doubt::NotOfSpeed => false,
         }
     }
 }

@@ -7,6 +7,7 @@ use super::threshold;
 use crate::file::study::StudyRecord;
 use crate::judge::comparison::{Comparison, Role};
 use crate::judge::metric::{Metric, Sense};
+use abx_evidence::record::LoadRecord;
 use abx_stats::student::Confidence;
 
 impl ExpectationResult {
@@ -66,12 +67,11 @@ fn ratio_results(
     let loads: Vec<&str> = match (&wanted.load, wanted.metric) {
         (_, Some(metric)) if metric.is_of_a_start() => vec![""],
         (Some(load), _) => vec![load],
-        (None, _) => record
-            .measured
-            .loads
-            .iter()
-            .map(|load| load.name.as_str())
-            .collect(),
+        (None, Some(Metric::Recovery)) if !record.measured.faults.is_empty() => {
+            let faults = record.measured.faults.iter();
+            faults.map(|fault| fault.name.as_str()).collect()
+        }
+        (None, _) => compared_loads(record),
     };
     let result = |load: &str| {
         let blank = ExpectationResult {
@@ -95,16 +95,26 @@ fn ratio_results(
             bounds: figures.bounds(),
             is_speed_of_time,
             wanted: Some((wanted.sign, wanted.factor)),
-            standing: if is_of_speed(comparison.metric) || wanted.metric.is_some() {
-                figures.standing(wanted.sign, wanted.factor)
-            } else {
-                Standing::Unsettled(Doubt::GeneratorBound)
+            standing: match doubt_of_speed(comparison.metric) {
+                Some(doubt) if wanted.metric.is_none() => Standing::Unsettled(doubt),
+                _ => figures.standing(wanted.sign, wanted.factor),
             },
             ..blank
         }
         .with_blocks(&figures)
     };
     loads.into_iter().map(result).collect()
+}
+
+/// The names that loads have in comparisons: a capacity belongs to all rates of its grid.
+fn compared_loads(record: &StudyRecord) -> Vec<&str> {
+    let mut names = Vec::new();
+    for name in record.measured.loads.iter().map(LoadRecord::name_of_grid) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// One result per primary comparison, or a single one if nothing was compared.
@@ -122,11 +132,8 @@ fn not_slower_results(
             metric: Some(metric),
             bounds: figures.bounds(),
             wanted: Some((sign, factor)),
-            standing: if is_of_speed(metric) {
-                figures.standing(sign, factor)
-            } else {
-                Standing::Unsettled(Doubt::GeneratorBound)
-            },
+            standing: doubt_of_speed(metric)
+                .map_or_else(|| figures.standing(sign, factor), Standing::Unsettled),
             ..nothing_compared()
         }
         .with_blocks(&figures)
@@ -150,10 +157,14 @@ fn not_slower_results(
     }
 }
 
-/// Whether a study's primary metric shows which subject is slower. CPU time, which replaces a
-/// throughput that the generator limited, does not.
-fn is_of_speed(primary: Metric) -> bool {
-    primary != Metric::ServerCpu
+/// Why a study's primary metric does not show which subject is slower, if so. CPU time replaces a
+/// throughput that the generator limited; other costs are those of loads that have no speed.
+fn doubt_of_speed(primary: Metric) -> Option<Doubt> {
+    match (primary, primary.sense()) {
+        (Metric::ServerCpu, _) => Some(Doubt::GeneratorBound),
+        (_, Sense::Cost) => Some(Doubt::NotOfSpeed),
+        (_, Sense::Speed | Sense::Time) => None,
+    }
 }
 
 /// The comparison of the two subjects: a requested one, else one from a ranking.

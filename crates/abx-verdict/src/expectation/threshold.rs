@@ -55,7 +55,7 @@ fn reading(goal: Goal, summary: &Summary) -> Option<GoalReading> {
 /// Requests that were due.
 fn planned(summary: &Summary) -> u64 {
     let unsent = summary.offered.map_or(0, |offered| offered.unsent);
-    summary.sent + unsent
+    summary.outcomes.requests().saturating_add(unsent)
 }
 
 fn standing(

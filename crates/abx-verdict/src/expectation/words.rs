@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::statement::{Expectation, RatioExpectation, Sign, Threshold};
 use crate::judge::metric::Metric;
-use abx_evidence::{Goal, ObjectiveError};
+use abx_evidence::{Goal, ObjectiveError, is_hidden};
 
 /// The names that an expectation may use: those of a study.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -240,7 +240,8 @@ fn unknown(kind: &str, name: &str, known: &[String]) -> String {
 
 /// The text on one line, with the same number of characters.
 fn harmless(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
+    let is_harmful = |letter: char| letter.is_control() || is_hidden(letter);
+    text.replace(is_harmful, "\u{fffd}")
 }
 
 /// A line with marks under the place.

@@ -216,17 +216,15 @@ impl<'a> RateGrid<'a> {
         } else {
             return None;
         };
-        let beyond: BTreeMap<&str, &str> = [
+        let beyond = [
             (smaller_above, smaller, "above"),
             (smaller_below, smaller, "below"),
             (larger_above, larger, "above"),
             (larger_below, larger, "below"),
         ]
         .into_iter()
-        .filter_map(|(is_beyond, who, side)| is_beyond.then_some((who, side)))
-        .collect();
+        .filter_map(|(is_beyond, who, side)| is_beyond.then_some((who, side)));
         let texts: Vec<String> = beyond
-            .iter()
             .map(|(who, side)| {
                 format!("the capacity of {who} lies {side} that range in some blocks")
             })
@@ -289,7 +287,7 @@ fn usage(objective: &Objective, part: &BlockLoad, subject: &str) -> Option<f64> 
     let (mut planned, mut ok) = (0, 0);
     let slices = part.rounds.iter().flat_map(|round| &round.slices);
     for slice in slices.filter(|slice| slice.subject == subject) {
-        planned = sum([planned, slice.outcomes.sent(), slice.unsent]);
+        planned = sum([planned, slice.outcomes.requests(), slice.unsent]);
         ok = sum([ok, slice.ok]);
     }
     let burden = || {

@@ -1,5 +1,6 @@
 //! `--expect` and `--fail-if-slower`: what must hold for exit code 0.
 
+use abx_evidence::record::LoadRecord;
 use abx_lab::Study;
 use abx_stats::stop::blocks_for_verdict;
 use abx_verdict::expectation::KnownNames;
@@ -83,7 +84,14 @@ impl ExpectFlags {
                 .map_err(|error| Failure::usage(format!("--expect: {error}")))
         });
         let slack = self.fail_if_slower.iter().cloned().map(Ok);
-        expectations.chain(slack).collect()
+        let mut all_different: Vec<Expectation> = Vec::new();
+        for expectation in expectations.chain(slack) {
+            let expectation = expectation?;
+            if !all_different.contains(&expectation) {
+                all_different.push(expectation);
+            }
+        }
+        Ok(all_different)
     }
 }
 
@@ -95,7 +103,11 @@ pub fn known_of_study(study: &Study) -> KnownNames {
             .iter()
             .map(|subject| subject.name.clone())
             .collect(),
-        loads: study.loads.iter().map(|load| load.name.clone()).collect(),
+        loads: {
+            let loads = study.loads.iter().map(|load| &load.name);
+            let faults = study.faults.iter().map(|fault| &fault.name);
+            loads.chain(faults).cloned().collect()
+        },
     }
 }
 
@@ -108,12 +120,19 @@ pub fn known_of_record(record: &StudyRecord) -> KnownNames {
             .iter()
             .map(|subject| subject.name.clone())
             .collect(),
-        loads: record
-            .measured
-            .loads
-            .iter()
-            .map(|load| load.name.clone())
-            .collect(),
+        loads: {
+            let measured = &record.measured;
+            let mut names: Vec<String> = Vec::new();
+            let grids = measured.loads.iter().map(LoadRecord::name_of_grid);
+            let loads = measured.loads.iter().map(|load| load.name.as_str());
+            let faults = measured.faults.iter().map(|fault| fault.name.as_str());
+            for name in grids.chain(loads).chain(faults) {
+                if !names.iter().any(|known| known == name) {
+                    names.push(name.to_owned());
+                }
+            }
+            names
+        },
     }
 }
 
@@ -184,6 +203,10 @@ fn remedy(open: &[&ExpectationResult], flag: Option<String>) -> String {
         return "the generator or a service was the limit, so it is not known which is slower; see \
          the findings for remedies, or use `--expect 'server_cpu: ...'`"
             .to_owned();
+    }
+    let not_of_speed = Standing::Unsettled(Doubt::NotOfSpeed);
+    if open.iter().all(|result| result.standing == not_of_speed) {
+        return "these loads have no speed: use `--expect` with a metric".to_owned();
     }
     match flag {
         Some(flag) => format!("measure longer (`{flag}`)"),

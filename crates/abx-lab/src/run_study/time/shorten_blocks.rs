@@ -183,7 +183,7 @@ fn shorter_slices(load: &LoadRecord, options: BlockOptions, turns: f64) -> Optio
 /// How long this many response times of the slowest subject take.
 pub(in crate::run_study) fn turns_ns(load: &LoadRecord, pilot: &PilotRecord, turns: f64) -> u64 {
     let settings = &load.settings;
-    let in_flight = u64::from(settings.connections * settings.exchange.pipeline);
+    let in_flight = settings.exchange.in_flight(settings.connections);
     if settings.arrivals.kind == ArrivalKind::Replay {
         // Connections rest between the requests of a log, so their number means nothing.
         0

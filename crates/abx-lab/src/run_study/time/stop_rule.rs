@@ -83,15 +83,19 @@ fn reason_to_leave(
     record: &StudyRecord,
     group: &StopGroup,
 ) -> Option<SettledReason> {
-    let has_enough = record.measured.complete_blocks().count() >= BLOCKS_FOR_VERDICT;
     match limit_state_under(record, limits, &group.names) {
         LimitState::Open => None,
-        LimitState::Settled => has_enough.then_some(SettledReason::Limits),
+        LimitState::Settled => has_enough_blocks(record).then_some(SettledReason::Limits),
         LimitState::OutOfReach => match group.decision {
             Decision::Stop(reason) => Some(reason_of(reason)),
             Decision::Continue => None,
         },
     }
+}
+
+/// Whether there are enough blocks for a verdict in a study that ends by its measurements.
+fn has_enough_blocks(record: &StudyRecord) -> bool {
+    record.measured.complete_blocks().count() >= BLOCKS_FOR_VERDICT
 }
 
 /// Why a study ends after its last block; `None` if it continues. Pure.
@@ -117,8 +121,8 @@ pub fn reason_to_stop(
         return Some(StudyEnd::Invalid);
     }
     let decision = match limit_state(record, limits) {
-        LimitState::Settled => return Some(StudyEnd::Settled),
-        LimitState::Open => Decision::Continue,
+        LimitState::Settled if has_enough_blocks(record) => return Some(StudyEnd::Settled),
+        LimitState::Settled | LimitState::Open => Decision::Continue,
         LimitState::OutOfReach => may_stop(&record.measured),
     };
     match decision {
@@ -296,7 +300,7 @@ mod tests {
         // Method: `b` serves exactly half as much as `a`, with noise. The difference is certain
         // with the fewest blocks. A limit far from the ratio ends there, too. A limit at the ratio
         // takes the whole budget, even if it is one of several. A limit that no block can settle
-        // leaves the end to the verdicts.
+        // leaves the end to the verdicts, as does a threshold.
         let study = Study {
             budget: Some(20 * BLOCK),
             ..study(None)
@@ -323,6 +327,9 @@ mod tests {
         let unknown = "recovery: b <= a";
         assert_eq!(ends(&[unknown]), (StudyEnd::Certain, fewest));
         assert_eq!(ends(&[unknown, open]), (StudyEnd::Budget, 20));
+        // A threshold holds or fails after one block, and has no interval.
+        assert_eq!(ends(&["p99<10s"]), (StudyEnd::Certain, fewest));
+        assert_eq!(ends(&["p99<10s", open]), (StudyEnd::Budget, 20));
         let not_slower = [Expectation::not_slower(0.5).unwrap()];
         let ended = blocks_until_settled(&study, &not_slower, behaviours);
         assert_eq!(ended, (StudyEnd::Budget, 20));

@@ -1,7 +1,7 @@
 //! Whether a study meets its expectations, and why.
 
 use abx_evidence::{Finding, Level};
-use abx_verdict::{Doubt, ExpectationResult, GoalReading, Standing, StudyRecord, Verdict};
+use abx_verdict::{Doubt, ExpectationResult, GoalReading, Metric, Standing, StudyRecord, Verdict};
 
 use crate::document::{Document, Statement};
 use crate::words::metrics::{capitalized, metric_name};
@@ -193,6 +193,13 @@ fn doubt_text(record: &StudyRecord, doubt: Doubt, result: &ExpectationResult) ->
             "the generator or a service was the limit, so throughput cannot show which is faster; \
              more CPU per response does not mean slower"
                 .to_owned()
+        }
+        Doubt::NotOfSpeed => {
+            let metric = result.metric.map_or("METRIC", Metric::id);
+            format!(
+                "{metric} does not show which is faster: name the metric, as in `{metric}: A <= \
+                 1.1 * B`"
+            )
         }
         Doubt::NotCompared => "this metric was not compared for these two".to_owned(),
     }

@@ -246,6 +246,20 @@ fn records_without_a_claim_settle_nothing() {
     assert_eq!(not_slower(&none, 0.03), [not_compared]);
 }
 
+#[test]
+fn a_cost_does_not_show_which_subject_is_slower() {
+    // Method: a load whose primary metric is memory per connection, of which `new` needs more; by
+    // that metric and by none, in both directions.
+    let record = with(Metric::MemoryPerConnection, [1.2, 1.3]);
+    let not_of_speed = Standing::Unsettled(Doubt::NotOfSpeed);
+    for text in ["new >= old", "new <= old", "old >= 0.5 * new"] {
+        assert_eq!(standing(&record, text), not_of_speed, "{text}");
+    }
+    assert_eq!(not_slower(&record, 0.03), [not_of_speed]);
+    let named = "memory_per_connection: new <= 1.1 * old";
+    assert_eq!(standing(&record, named), Standing::Fails);
+}
+
 /// The state of these limits in a study of seven blocks that ends by its measurements.
 fn state(record: &StudyRecord, texts: &[&str]) -> LimitState {
     let names = known(record);
@@ -308,6 +322,7 @@ fn a_study_continues_for_every_limit_that_more_blocks_can_settle() {
             LimitState::Open,
         ),
         (&["recovery: new <= old"], LimitState::OutOfReach),
+        (&["p99<10s"], LimitState::OutOfReach),
         (&["recovery: new <= old", beyond], LimitState::Open),
         (
             &["recovery: new <= old", "new >= old @ small"],
