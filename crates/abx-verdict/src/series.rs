@@ -193,7 +193,9 @@ pub fn fault_course(
         let counts = timeline.due.iter();
         let counts = counts.zip(&timeline.failed).zip(&timeline.delayed);
         for (bucket, ((due, failed), delayed)) in (0_u64..).zip(counts) {
-            let middle_ns = bucket * timeline.bucket_ns + timeline.bucket_ns / 2;
+            let middle_ns = bucket
+                .saturating_mul(timeline.bucket_ns)
+                .saturating_add(timeline.bucket_ns / 2);
             let since_ns = middle_ns as i64 - struck_ns as i64;
             let sum = sums.entry(since_ns.div_euclid(interval_ns)).or_default();
             for (sum, more) in sum.iter_mut().zip([due, failed, delayed]) {
@@ -201,7 +203,8 @@ pub fn fault_course(
             }
         }
         for (interval, [due, failed, delayed]) in sums {
-            let parts = [due - failed - delayed, failed].map(|part| share(part, due));
+            let in_time = due.saturating_sub(failed).saturating_sub(delayed);
+            let parts = [in_time, failed].map(|part| share(part, due));
             if let [Some(in_time), Some(failed)] = parts {
                 let values = shares.entry(interval).or_default();
                 values[0].push(in_time);
@@ -230,7 +233,7 @@ pub fn slice_figures<'a>(record: &'a Measured, load: &'a LoadRecord) -> Vec<Slic
         for (round, of_round) in parts.flat_map(|part| &part.rounds).enumerate() {
             for slice in &of_round.slices {
                 let start_ns = before_ns;
-                before_ns += slice.wall_ns;
+                before_ns = slice.wall_ns.saturating_add(before_ns);
                 // The throughput of a server that does nothing has another scale.
                 if slice.subject == CEILING {
                     continue;
@@ -265,7 +268,7 @@ impl SubjectView<'_> {
                 server_cpu_us_per_request: cpu
                     .and_then(|cpu| share(cpu, sums.all_completed()))
                     .map(|ns| ns / 1e3),
-                server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns * cpus)),
+                server_busy: cpu.and_then(|cpu| share(cpu, sums.wall_ns.saturating_mul(cpus))),
                 rss_bytes_max: block.life().and_then(|life| life.rss_bytes_max),
             }
         };

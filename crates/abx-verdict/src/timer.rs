@@ -162,7 +162,12 @@ impl<'a> AllRuns<'a> {
             let count = counts.entry(&marker.name).or_default();
             *count += 1;
             let key = (marker.name.as_str(), *count);
-            place = match self.order.iter().position(|pair| *pair == key) {
+            // Runs mostly repeat the order.
+            let known = match self.order.get(place) {
+                Some(next) if *next == key => Some(place),
+                _ => self.order.iter().position(|pair| *pair == key),
+            };
+            place = match known {
                 Some(known) => known + 1,
                 // A marker that earlier runs did not have goes after the marker before it.
                 None => {

@@ -6,7 +6,7 @@ use abx_verdict::RunView;
 
 use crate::document::{Document, DocumentPart, Table, pages, sections_markdown};
 use crate::html::page::Page;
-use crate::markdown::code;
+use crate::markdown::{code, escape};
 use crate::sections::compared::findings::{
     LoadCount, all_findings, by_cause, findings, findings_folded, limits_briefly,
 };
@@ -168,7 +168,7 @@ fn errors(run: &RunView) -> String {
     let mut parts: Vec<String> = texts.collect();
     let failed = outcomes.failed();
     if let Some(last) = parts.last_mut().filter(|_| failed > 0) {
-        let share = share(failed, run.slice.sent);
+        let share = share(failed, outcomes.requests());
         last.push_str(&format!(" ({share} of requests)"));
     }
     let unsent = run.summary.offered.map_or(0, |offered| offered.unsent);
@@ -294,13 +294,14 @@ pub(crate) fn run_sections(run: &RunView, extent: ReportExtent, style: &Style) -
 /// A run in Markdown: its report, its findings before the figures.
 pub(crate) fn run_markdown(run: &RunView) -> String {
     let url = code(run.url());
-    let headline = match run.summary.throughput_per_s {
-        Some(throughput) => format!("{} verified responses/s from {url}", figure(throughput)),
-        None => format!("{url}: nothing was measured"),
+    let headline = match &run.readings.held {
+        Some(held) => held_text(held),
+        None => throughput(run, &LINE),
     };
     let mut sections = vec![findings_folded(findings_of(run), LoadCount::One, false)];
     sections.extend(all_sections(run, &LINE));
-    sections_markdown([format!("### abx: {headline}\n")], &sections)
+    let heading = format!("### abx: {url}: {}\n", escape(&headline));
+    sections_markdown([heading], &sections)
 }
 
 /// The report of a run as an HTML page: one server, one load, no comparison.

@@ -94,7 +94,7 @@ fn head(trend: &Trend) -> Document {
     });
     if trend.left_out > 0 {
         out.paragraph(format!(
-            "{} are left out: include them with `--limit N`.",
+            "Left out: {}. Include them with `--limit N`.",
             plural(trend.left_out as u64, "older record")
         ));
     }

@@ -91,7 +91,15 @@ fn compares(
         }
         Metric::Capacity => {
             let objective = objective(record, &comparison.load);
-            format!("{subject} meets {objective} up to {times} the rate of {baseline}{interval}")
+            let mut capacities = record.conclusions.capacities.iter();
+            let place = if capacities.any(|other| other.load != comparison.load) {
+                format!(" {place}")
+            } else {
+                String::new()
+            };
+            format!(
+                "{subject} meets {objective} up to {times} the rate of {baseline}{interval}{place}"
+            )
         }
         Metric::ServerCpu => {
             let unit = match shape_under(record, &comparison.load) {
@@ -157,8 +165,7 @@ pub(crate) fn ratio_range(comparisons: &[&Comparison]) -> String {
         .iter()
         .filter_map(|comparison| ShownRatio::of_comparison(comparison));
     let mut shown: Vec<ShownRatio> = shown.collect();
-    let value = |shown: &ShownRatio| shown.ratio.replace(',', "").parse().unwrap_or(f64::NAN);
-    shown.sort_by(|a, b| value(a).total_cmp(&value(b)));
+    shown.sort_by(|a, b| a.value.total_cmp(&b.value));
     let is = |shown: &ShownRatio, further| shown.further == Some(further);
     match &shown[..] {
         [] => String::new(),
@@ -452,7 +459,7 @@ pub(crate) fn void_line(void: Option<&Finding>) -> String {
     )
 }
 
-const BLOCKS_SHOWN_MAX: u32 = 1_000;
+pub(crate) const BLOCKS_SHOWN_MAX: u32 = 1_000;
 
 #[cfg(test)]
 mod tests {

@@ -75,8 +75,10 @@ impl BisectRecord {
                 suspects: search.suspects().to_vec(),
             }),
             SearchStep::Stuck(position) => {
-                let mut outcomes = self.trials.iter().map(|trial| trial.outcome);
-                let is_spread = outcomes.next_back() == Some(TrialOutcome::LikeNeither);
+                let mut trials = self.trials.iter();
+                let stuck = trials.rfind(|trial| trial.position == position);
+                let is_spread =
+                    stuck.is_some_and(|trial| trial.outcome == TrialOutcome::LikeNeither);
                 ended(if is_spread {
                     BisectConclusion::Spread { position }
                 } else {

@@ -134,8 +134,7 @@ fn quota(readings: &Readings) -> Check {
     match readings.quota {
         None => not_checked(
             id,
-            "abx cannot read whether a control group limits CPU time (this needs control groups of \
-             version 2)",
+            "abx cannot read whether a control group limits CPU time",
         ),
         Some(Quota::Unlimited) => ok(id, "no control group limits CPU time"),
         Some(Quota::Cpus(cpus)) if cpus >= readings.cpus.len() as f64 => ok(

@@ -274,7 +274,8 @@ fn behind_gate(requested: &[Comparison], gate: ClaimFamily) -> ClaimFamily {
     gate.behind(standing, claims.len())
 }
 
-/// The subjects by their mean log values, the best first; subjects without a value last.
+/// The subjects by their mean log values, the best first. Subjects that lack a value in a block are
+/// left out.
 fn in_order<'a>(names: &[&'a str], family: &ComparisonFamily) -> Vec<&'a str> {
     // Sums have the order of means, because they are over the blocks that all subjects have.
     let counts = names.iter().map(|name| family.values.of(name).len());
@@ -282,7 +283,7 @@ fn in_order<'a>(names: &[&'a str], family: &ComparisonFamily) -> Vec<&'a str> {
     let place = |name: &str| {
         let values = family.values.of(name).iter().take(blocks);
         let sum: f64 = values
-            .map(|value| value.map_or(f64::NEG_INFINITY, |value| value.amount.ln()))
+            .map(|value| value.map_or(f64::NAN, |value| value.amount.ln()))
             .sum();
         match family.metric {
             Metric::Throughput => -sum,
@@ -290,6 +291,7 @@ fn in_order<'a>(names: &[&'a str], family: &ComparisonFamily) -> Vec<&'a str> {
         }
     };
     let mut order = names.to_vec();
+    order.retain(|name| !place(name).is_nan());
     order.sort_by(|name, other| place(name).total_cmp(&place(other)));
     order
 }

@@ -102,14 +102,6 @@ struct TrendFigure {
     value: f64,
 }
 
-/// The metrics that a trend can have; each is a figure of a subject under a load.
-pub const TREND_METRICS: [Metric; 4] = [
-    Metric::Throughput,
-    Metric::ServerCpu,
-    Metric::ResponseP99,
-    Metric::Memory,
-];
-
 impl Outline {
     /// Whether it is a record of the study of this name, or has a subject of this name and no
     /// study name.

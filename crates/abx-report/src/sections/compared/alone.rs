@@ -35,7 +35,7 @@ pub(crate) fn sentences(record: &StudyRecord) -> Vec<String> {
 }
 
 fn capacity_sentence(record: &StudyRecord, capacity: &Capacity) -> String {
-    let unit = rate_of(record, &capacity.objective);
+    let unit = rate_of(record, capacity);
     let rate = |rate: f64| format!("{} {unit}", figure(rate));
     let (who, objective) = (name(&capacity.subject), &capacity.objective);
     match (capacity.rate_per_s, capacity.low, capacity.high) {
@@ -54,7 +54,7 @@ fn capacity_sentence(record: &StudyRecord, capacity: &Capacity) -> String {
         ),
         (_, Some(low), None) => format!("{who} meets {objective} up to at least {}.", rate(low)),
         (_, None, Some(high)) => {
-            let lowest = tried(record, &capacity.objective).first().copied();
+            let lowest = tried(record, capacity).first().copied();
             format!(
                 "{who} meets {objective} up to {} at most: some blocks missed it at every rate, \
                  down to {}. Loosen the objective, or find its response times at lower rates with \
@@ -133,7 +133,8 @@ pub(crate) fn along_rates(record: &StudyRecord) -> Option<Vec<(f64, &Summary)>> 
 /// The response time at both ends of a sweep over rates. `None` for other sweeps, and for the
 /// rates of a search for a capacity, which has a sentence of its own.
 pub(crate) fn ends_of_rates(record: &StudyRecord, sweep: &Sweep) -> Option<String> {
-    let along = along_rates(record)?;
+    let mut along = along_rates(record)?;
+    along.retain(|(_, summary)| sweep.loads.contains(&summary.load));
     let is_search = record
         .measured
         .loads
@@ -181,7 +182,7 @@ pub(crate) fn curve(record: &StudyRecord, style: &Style) -> Document {
     out.0.push(DocumentPart::Gap);
     out.0
         .push(DocumentPart::Verbatim(match along_rates(record) {
-            Some(along) => bars_of_times(&along, style),
+            Some(along) => bars_of_times(record, &along, style),
             None => bars_of_throughput(record, style),
         }));
     out
@@ -194,11 +195,16 @@ struct CurveBar {
 }
 
 /// The p99 response time by offered rate: throughput would only repeat the rate.
-fn bars_of_times(along: &[(f64, &Summary)], style: &Style) -> String {
+fn bars_of_times(record: &StudyRecord, along: &[(f64, &Summary)], style: &Style) -> String {
+    let has_several = record.conclusions.sweeps.len() > 1;
     let bar = |(rate, summary): &(f64, &Summary)| {
         let times = &summary.response_time_us;
         CurveBar {
-            label: format!("{}/s", figure(*rate)),
+            label: if has_several {
+                clean_name(&summary.load)
+            } else {
+                format!("{}/s", figure(*rate))
+            },
             length: times.figure(Figure::P99).unwrap_or_default(),
             text: time_with_unit(times, Figure::P99, style),
         }

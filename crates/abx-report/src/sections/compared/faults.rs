@@ -289,6 +289,7 @@ fn cost(
             format!("{}{}", Further::AtMost.sign(style), seconds(span))
         }
         Some(span) => seconds(span),
+        None if summary.times == 0 => return UNKNOWN.to_owned(),
         None => format!(">{}", nanos(fault.within_ns.saturating_sub(fault.at_ns))),
     };
     let star = if summary.back < summary.times {

@@ -2,7 +2,8 @@
 //! row per pair and a column per load or fault.
 
 use abx_evidence::Figure;
-use abx_verdict::{Comparison, Metric, StudyRecord, Summary, Verdict};
+use abx_evidence::record::LoadRecord;
+use abx_verdict::{Capacity, Comparison, Metric, StudyRecord, Summary, Verdict};
 
 use crate::document::{
     CellDetail, CellRatio, Matrix, MatrixCell, MatrixHeader, MatrixRow, MatrixVerdict,
@@ -94,13 +95,14 @@ fn has_instead(record: &StudyRecord) -> bool {
 
 fn all_columns(record: &StudyRecord) -> Vec<GridColumn<'_>> {
     let mut columns: Vec<GridColumn> = Vec::new();
-    let loads = record.measured.loads.iter().map(|load| load.name.as_str());
+    let grids = record.measured.loads.iter().map(LoadRecord::name_of_grid);
     let faults = record
         .measured
         .faults
         .iter()
         .map(|fault| fault.name.as_str());
-    for load in loads.chain(faults) {
+    // The rates of a grid are one column.
+    for load in grids.chain(faults) {
         let primary = record.conclusions.primary();
         for comparison in primary.filter(|comparison| comparison.load == load) {
             let column = GridColumn {
@@ -311,6 +313,15 @@ fn quantile(metric: Metric) -> Option<Figure> {
 
 /// The figure of a subject under a load, in the unit of the metric.
 fn value(record: &StudyRecord, subject: &str, load: &str, metric: Metric) -> String {
+    if metric == Metric::Capacity {
+        let mut capacities = record.conclusions.capacities.iter();
+        let of_subject =
+            |capacity: &&Capacity| capacity.load == load && capacity.subject == subject;
+        let rate = capacities
+            .find(of_subject)
+            .and_then(|capacity| capacity.rate_per_s);
+        return or_unknown(rate, figure);
+    }
     let mut summaries = record.conclusions.under(load);
     let Some(summary) = summaries.find(|summary: &&Summary| summary.subject == subject) else {
         return UNKNOWN.to_owned();

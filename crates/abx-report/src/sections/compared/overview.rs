@@ -10,7 +10,7 @@ use crate::sections::compared::questions::{self, PairsOfQuestion, questions};
 use crate::words::metrics::metric_under;
 use crate::words::style::{ReportExtent, Style};
 use crate::words::units::{count, plural};
-use crate::words::verdict::{more_blocks, name, sentence_of_all, word};
+use crate::words::verdict::{BLOCKS_SHOWN_MAX, more_blocks, name, sentence_of_all, word};
 
 /// The number of comparisons by verdict.
 fn headline(record: &StudyRecord) -> String {
@@ -254,14 +254,18 @@ pub(crate) fn at_a_glance(record: &StudyRecord, extent: ReportExtent, style: &St
     out
 }
 
-/// How many more blocks half of the undecided comparisons need; `None` if more blocks would decide
-/// none of them.
+/// How many more blocks half of the undecided comparisons need; `None` if that is more than reports
+/// state, or not known.
 pub(crate) fn deciding(record: &StudyRecord) -> Option<String> {
     let primary = record.conclusions.primary();
-    let more = primary.filter_map(|comparison| comparison.blocks_more);
+    let undecided = primary.filter(|comparison| comparison.verdict == Verdict::Inconclusive);
+    let more = undecided.map(|comparison| comparison.blocks_more.unwrap_or(u32::MAX));
     let mut more: Vec<u32> = more.collect();
     more.sort_unstable();
     let middle = *more.get(more.len().checked_sub(1)? / 2)?;
+    if middle > BLOCKS_SHOWN_MAX {
+        return None;
+    }
     let blocks = more_blocks(record, middle);
     Some(match more.len() {
         1 => format!("About {blocks} would decide the undecided comparison."),

@@ -1,7 +1,7 @@
 //! Sweeps and capacities in words.
 
+use abx_evidence::Figure;
 use abx_evidence::record::LoadRecord;
-use abx_evidence::{Figure, Objective};
 use abx_verdict::{Axis, Capacity, Crossover, Metric, StudyRecord, Summary, Sweep};
 
 use crate::document::{CaptionedFigure, Document, Table};
@@ -23,29 +23,30 @@ fn by_objective(capacities: &[Capacity]) -> impl Iterator<Item = &[Capacity]> {
     })
 }
 
-/// The loads with which abx searched for the capacity of an objective.
+/// The loads with which abx searched for a capacity.
 fn loads_of<'a>(
     record: &'a StudyRecord,
-    objective: &Objective,
+    capacity: &Capacity,
 ) -> impl Iterator<Item = &'a LoadRecord> {
-    let loads = record.measured.loads.iter();
-    loads.filter(move |load| load.settings.objective.as_ref() == Some(objective))
+    let is_tried = |load: &&LoadRecord| {
+        load.settings.objective.as_ref() == Some(&capacity.objective)
+            && load.name_of_grid() == capacity.load
+    };
+    record.measured.loads.iter().filter(is_tried)
 }
 
-/// The rates that were tried for an objective, in ascending order.
-pub(crate) fn tried(record: &StudyRecord, objective: &Objective) -> Vec<f64> {
-    let mut rates: Vec<f64> = loads_of(record, objective)
+/// The rates that were tried for a capacity, in ascending order.
+pub(crate) fn tried(record: &StudyRecord, capacity: &Capacity) -> Vec<f64> {
+    let mut rates: Vec<f64> = loads_of(record, capacity)
         .filter_map(|load| load.settings.arrivals.rate_per_s)
         .collect();
     rates.sort_by(f64::total_cmp);
     rates
 }
 
-/// Whether each block with a rate of an objective has all of its rates.
-fn is_same_in_all_blocks(record: &StudyRecord, objective: &Objective) -> bool {
-    let names: Vec<&str> = loads_of(record, objective)
-        .map(|load| &*load.name)
-        .collect();
+/// Whether each block with a rate of a capacity has all of its rates.
+fn is_same_in_all_blocks(record: &StudyRecord, capacity: &Capacity) -> bool {
+    let names: Vec<&str> = loads_of(record, capacity).map(|load| &*load.name).collect();
     let blocks = record.measured.complete_blocks().map(|block| {
         let parts = block.loads.iter();
         parts.filter(|part| names.contains(&&*part.load)).count()
@@ -58,8 +59,8 @@ fn is_without_interval(capacity: &Capacity) -> bool {
     capacity.rate_per_s.is_some() && capacity.low.is_none() && capacity.high.is_none()
 }
 
-pub(crate) fn rate_of(record: &StudyRecord, objective: &Objective) -> &'static str {
-    let load = loads_of(record, objective).next();
+pub(crate) fn rate_of(record: &StudyRecord, capacity: &Capacity) -> &'static str {
+    let load = loads_of(record, capacity).next();
     let shape = load.map(|load| load.settings.exchange.shape);
     rate_name(shape.unwrap_or_default())
 }
@@ -166,7 +167,7 @@ pub(crate) fn capacities(record: &StudyRecord) -> Document {
     let mut out = Document::default();
     for capacities in by_objective(&record.conclusions.capacities) {
         let first = &capacities[0];
-        let unit = rate_of(record, &first.objective);
+        let unit = rate_of(record, first);
         out.heading(format!(
             "Highest rate in {unit} that meets {} under {} ({} intervals):",
             first.objective,
@@ -176,9 +177,9 @@ pub(crate) fn capacities(record: &StudyRecord) -> Document {
         let headers = ["subject", unit, "from", "to", "always met", "always missed"];
         let table = Table::new(headers, capacities.iter().map(row));
         out.picture(capacity_table(record, capacities), table.into());
-        let rates = tried(record, &first.objective);
+        let rates = tried(record, first);
         if let (Some(low), Some(high)) = (rates.first(), rates.last()) {
-            let each_block = if is_same_in_all_blocks(record, &first.objective) {
+            let each_block = if is_same_in_all_blocks(record, first) {
                 ", all of them in every block"
             } else {
                 "; each block tried those around its own capacities"
@@ -411,7 +412,7 @@ fn bars_legend(record: &StudyRecord) -> String {
 
 fn capacity_table(record: &StudyRecord, capacities: &[Capacity]) -> Markup {
     let first = &capacities[0];
-    let tried = tried(record, &first.objective);
+    let tried = tried(record, first);
     let rates = capacities
         .iter()
         .flat_map(|capacity| [capacity.rate_per_s, capacity.low, capacity.high]);
@@ -424,7 +425,7 @@ fn capacity_table(record: &StudyRecord, capacities: &[Capacity]) -> Markup {
         name(&first.load),
         percent(first.confidence)
     );
-    let unit = rate_of(record, &first.objective);
+    let unit = rate_of(record, first);
     let scaled = format!("{unit}, log scale");
     let headers = ["subject", "capacity (interval)", &scaled];
     let band = band(record, capacities);

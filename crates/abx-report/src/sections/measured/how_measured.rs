@@ -561,7 +561,7 @@ pub(crate) fn how_measured_folded(record: &StudyRecord) -> Document {
     let mut inside = Document(vec![DocumentPart::Verbatim(repeating(record))]);
     inside.append(conduct(record));
     let machine = &record.measured.machine;
-    let mut parts = vec![format!("{} processors", machine.cpus)];
+    let mut parts = vec![plural(machine.cpus as u64, "processor")];
     parts.extend(machine.cpu_model.clone());
     let kernel = machine.kernel.as_ref();
     parts.extend(kernel.map(|kernel| format!("Linux {kernel}")));

@@ -246,9 +246,10 @@ impl<'a> ComparisonFamily<'a> {
                 // Fewer than two blocks have no spread, so there is no interval.
                 let fewest = blocks_for_verdict(self.study.is_ordered());
                 let blocks_more = blocks_needed(draft.blocks, fewest, f64::INFINITY, self.margin());
+                let too_few_blocks = matches!(error, StatsError::TooFewBlocks { .. });
                 return Comparison {
-                    blocks_more: Some(blocks_more),
-                    too_few_blocks: matches!(error, StatsError::TooFewBlocks { .. }),
+                    blocks_more: too_few_blocks.then_some(blocks_more),
+                    too_few_blocks,
                     ..draft
                 };
             }

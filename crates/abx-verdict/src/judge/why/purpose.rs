@@ -75,8 +75,6 @@ const SYSTEM_CALLS: [(Purpose, &[&str]); 7] = [
             "vmsplice",
             "setsockopt",
             "shutdown",
-            "pwritev",
-            "pwritev2",
         ],
     ),
     (
@@ -103,6 +101,8 @@ const SYSTEM_CALLS: [(Purpose, &[&str]); 7] = [
             "preadv",
             "preadv2",
             "pwrite64",
+            "pwritev",
+            "pwritev2",
             "getdents64",
             "readlink",
             "readlinkat",
