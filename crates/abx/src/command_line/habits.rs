@@ -211,17 +211,20 @@ fn with_guise(mut words: Vec<OsString>) -> Vec<OsString> {
 /// Parses the command line; ends the program after help or a mistake.
 pub fn parse() -> Cli {
     let words = with_guise(std::env::args_os().collect());
+    // Each server has two keepers, whose start counts in its startup time.
+    if words.len() == 2 && words[1] == "keeper" {
+        return Cli {
+            command: Verb::Keeper,
+        };
+    }
     let cli = read(words.clone()).unwrap_or_else(|error| secrets::hide_invalid(error).exit());
-    if matches!(cli.command, Verb::Keeper) {
+    // Other programs sample a server, which also starts itself again with these words. The command
+    // of a timer writes to a file of abx. No record contains the words of these.
+    if matches!(cli.command, Verb::Serve(_) | Verb::Timer(_)) {
         return cli;
     }
     let secrets::GivenWords { recorded, secret } = secrets::words(&words);
     invocation::record(recorded);
-    // Other programs sample a server, which also starts itself again with these words. The command
-    // of a timer writes to a file of abx.
-    if matches!(cli.command, Verb::Serve(_) | Verb::Timer(_)) {
-        return cli;
-    }
     if !secret.is_empty() {
         // SUBTLE: No thread runs yet, and nothing reads the words again. If the kernel forbids
         // this, `ps` shows the words, as it does for every program.

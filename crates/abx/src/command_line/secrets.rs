@@ -32,6 +32,38 @@ const KEY: &str = "key";
 /// Replaces the secret part of a value.
 type Hide = fn(&str) -> String;
 
+/// A flag with a secret in its value.
+struct SecretFlag {
+    /// The name of its values in clap's matches.
+    id: &'static str,
+    flag: &'static str,
+    hide: Hide,
+    /// For a value that cannot be read.
+    hide_invalid: Hide,
+}
+
+const SECRET_FLAGS: [SecretFlag; 7] = [
+    secret_flag("user", "--user", user),
+    secret_flag("bearer", "--bearer", bearer),
+    secret_flag("cookies", "--cookie", cookies),
+    SecretFlag {
+        hide_invalid: invalid_header,
+        ..secret_flag("headers", "--header", header)
+    },
+    secret_flag("form", "--form", field),
+    secret_flag("bus", "--bus", bus),
+    secret_flag("otlp", "--otlp", bus),
+];
+
+const fn secret_flag(id: &'static str, flag: &'static str, hide: Hide) -> SecretFlag {
+    SecretFlag {
+        id,
+        flag,
+        hide,
+        hide_invalid: hide,
+    }
+}
+
 /// A value as it was given, and as records show it.
 struct Hidden {
     given: String,
@@ -50,15 +82,16 @@ pub struct GivenWords {
 #[must_use]
 pub fn words(given: &[OsString]) -> GivenWords {
     let translated = with_curl_translated(given.to_vec()).unwrap_or_default();
+    let hidden = hidden_values(&translated);
     GivenWords {
-        recorded: without_secrets(&translated),
-        secret: secret_words(given, &translated),
+        recorded: without_secrets(&translated, &hidden),
+        secret: secret_words(given, &translated, hidden),
     }
 }
 
 /// The secrets in a command line as it was given, which is also passed with a curl command
 /// translated.
-fn secret_words(given: &[OsString], translated: &[OsString]) -> Vec<String> {
+fn secret_words(given: &[OsString], translated: &[OsString], hidden: Vec<Hidden>) -> Vec<String> {
     let text = |word: &OsString| word.to_string_lossy().into_owned();
     if let Some(tool) = given.get(1).and_then(|word| word.to_str())
         && let Some((_, joined)) = OF_TOOLS.iter().find(|(name, _)| *name == tool)
@@ -74,7 +107,6 @@ fn secret_words(given: &[OsString], translated: &[OsString]) -> Vec<String> {
         });
         return values.collect();
     }
-    let hidden = hidden_values(translated);
     let curl = given.iter().position(|word| word == "curl");
     match curl.filter(|_| given != translated && !hidden.is_empty()) {
         // curl writes secrets in its own ways, so all of its words are secret.
@@ -139,10 +171,9 @@ fn hidden_values(words: &[OsString]) -> Vec<Hidden> {
     matches.map_or_else(|_| Vec::new(), |matches| secrets(&matches))
 }
 
-fn without_secrets(words: &[OsString]) -> Vec<String> {
-    let hidden = hidden_values(words);
+fn without_secrets(words: &[OsString], hidden: &[Hidden]) -> Vec<String> {
     let words = words.iter().map(|word| word.to_string_lossy().into_owned());
-    words.map(|word| shown(word, &hidden)).collect()
+    words.map(|word| shown(word, hidden)).collect()
 }
 
 /// A word with the secret hidden that it is, or that is joined to a flag in it.
@@ -164,16 +195,8 @@ fn secrets(matches: &ArgMatches) -> Vec<Hidden> {
     if let Some((_, matches)) = matches.subcommand() {
         return secrets(matches);
     }
-    let kinds: [(&str, Hide); 6] = [
-        ("user", user),
-        ("bearer", bearer),
-        ("cookies", cookies),
-        ("headers", header),
-        ("form", field),
-        ("bus", bus),
-    ];
     let mut hidden = Vec::new();
-    for (id, hide) in kinds {
+    for SecretFlag { id, hide, .. } in SECRET_FLAGS {
         let values = matches.try_get_raw(id).ok().flatten();
         for value in values.into_iter().flatten() {
             let given = value.to_string_lossy().into_owned();
@@ -251,15 +274,6 @@ fn invalid_header(text: &str) -> String {
 /// Hides a secret in clap's message about an invalid value. clap reports a missing value as an
 /// empty one.
 pub fn hide_invalid(mut error: clap::Error) -> clap::Error {
-    let kinds: [(&str, Hide); 7] = [
-        ("--user", user),
-        ("--bearer", bearer),
-        ("--cookie", cookies),
-        ("--header", invalid_header),
-        ("--form", field),
-        ("--bus", bus),
-        ("--otlp", bus),
-    ];
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,
@@ -268,11 +282,13 @@ pub fn hide_invalid(mut error: clap::Error) -> clap::Error {
         text(ContextKind::InvalidArg),
         text(ContextKind::InvalidValue),
     ) && !value.is_empty()
-        && let Some((_, hide)) = kinds.iter().find(|(name, _)| flag.starts_with(name))
+        && let Some(secret) = SECRET_FLAGS
+            .iter()
+            .find(|secret| flag.starts_with(secret.flag))
     {
         error.insert(
             ContextKind::InvalidValue,
-            ContextValue::String(hide(&value)),
+            ContextValue::String((secret.hide_invalid)(&value)),
         );
     }
     error
@@ -293,7 +309,7 @@ mod tests {
 
     fn recorded(words: &[&str]) -> String {
         let words: Vec<OsString> = words.iter().map(Into::into).collect();
-        without_secrets(&with_curl_translated(words).unwrap()).join(" ")
+        super::words(&words).recorded.join(" ")
     }
 
     #[test]
@@ -356,8 +372,7 @@ mod tests {
             ("run http://a/ -H Accept:a", ""),
         ] {
             let words: Vec<OsString> = format!("abx {words}").split(' ').map(Into::into).collect();
-            let translated = with_curl_translated(words.clone()).unwrap();
-            let secrets = secret_words(&words, &translated).join(" ");
+            let secrets = super::words(&words).secret.join(" ");
             assert_eq!(secrets, secret, "{words:?}");
         }
     }

@@ -13,7 +13,7 @@ use abx_sys::process::Signal;
 use serde_json::Value;
 
 use crate::catalog::built_in::{assert_measured, run_installed};
-use crate::support::{Ended, Home, cache, findings, wait_for};
+use crate::support::{Ended, Home, QUICK_JAVA, cache, findings, wait_for};
 
 /// A client of each build, and one that no registry has. All tests share this run.
 pub static CLIENTS: LazyLock<Ended> = LazyLock::new(|| {
@@ -323,6 +323,7 @@ fn start(home: &Home, version: &Version, ports: &[FreePort], number: usize) -> C
     command
         .arg(&folder)
         .env("CLASSPATH", version.jars.join("jars/*"))
+        .env("JDK_JAVA_OPTIONS", QUICK_JAVA)
         .stdout(Stdio::null())
         .stderr(File::create(home.join("node.log")).unwrap())
         .spawn()

@@ -41,8 +41,9 @@ fn first_sentence(ended: &Ended) -> String {
 }
 
 /// Slices long enough that the generator gets a CPU in each, even while other tests run.
-const BRIEF: [&str; 8] = [
-    "--blocks", "1", "--rounds", "2", "--slice", "300ms", "--pilot", "brief",
+#[rustfmt::skip]
+const BRIEF: [&str; 10] = [
+    "--blocks", "1", "--rounds", "2", "--slice", "300ms", "--pilot", "brief", "--wait", "asleep",
 ];
 
 #[test]

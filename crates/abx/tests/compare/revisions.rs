@@ -8,8 +8,9 @@ use serde_json::Value;
 use crate::support::{ABX, Home};
 
 #[rustfmt::skip]
-const SHORT: [&str; 8] = [
-    "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot", "brief",
+const SHORT: [&str; 11] = [
+    "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot", "brief", "--wait", "asleep",
+    "--no-ceiling",
 ];
 /// The flags for the commands that build the server, and the command that starts it.
 const BUILD: [&str; 4] = [

@@ -10,8 +10,9 @@ use crate::support::{
 };
 
 #[rustfmt::skip]
-const SHORT: [&str; 8] = [
-    "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot", "brief",
+const SHORT: [&str; 11] = [
+    "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot", "brief", "--wait", "asleep",
+    "--no-ceiling",
 ];
 
 #[test]

@@ -15,7 +15,8 @@ fn messages_and_record(subjects: &[String], more: &[&str]) -> (String, Value) {
     let mut words = vec!["compare"];
     words.extend(subjects.iter().map(String::as_str));
     words.extend([
-        "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot", "brief", "--json", "-",
+        "--blocks", "1", "--rounds", "4", "--slice", "20ms", "--pilot", "brief", "--wait",
+        "asleep", "--json", "-",
     ]);
     words.extend(more);
     let ended = home.run_abx(&words);

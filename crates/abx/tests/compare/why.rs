@@ -18,7 +18,7 @@ fn compared(home: &Home, before: &str, cost: &str) -> Option<Value> {
     let plain = format!("plain={ABX} serve --port {{port}}");
     let costly = format!("costly={ABX} serve --port {{port}} {cost}");
     let flags = [
-        "--why", "--blocks", "3", "--rounds", "4", "--slice", "100ms",
+        "--why", "--blocks", "3", "--rounds", "2", "--slice", "100ms",
     ];
     let more = [
         "--pilot",

@@ -302,7 +302,7 @@ fn run_that_loses_an_agent(signal: Signal) -> Value {
         "-d",
         "600s",
         "--think",
-        "1ms",
+        "10ms",
         "-c",
         "9",
         "--agents",

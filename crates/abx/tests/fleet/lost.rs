@@ -13,7 +13,7 @@ use crate::support::{ABX, Ended, Home, Running, Server, findings, read_json, wai
 /// A load that takes some seconds.
 const LONG: &str = "-n 30000 -c 9 --think 1ms";
 /// A load that no test waits for.
-const ENDLESS: &str = "-d 600s -c 9 --think 1ms";
+const ENDLESS: &str = "-d 600s -c 9 --think 10ms";
 
 /// Starts this load by three agents.
 fn start<'a>(home: &'a Home, url: &str, bus: &Bus, load: &str) -> Running<'a> {
@@ -304,7 +304,7 @@ fn a_busy_agent_informs_a_second_controller() {
     let agent = Agent::start(&bus, "--allow-target 127.0.0.0/8 --name busy -t 1");
     let home = Home::new();
     let run = ["run", &server.url, "--agents", "1", "--bus", &bus.url];
-    let first = [&run[..], &["-d", "600s", "--think", "1ms"]].concat();
+    let first = [&run[..], &["-d", "600s", "-c", "9", "--think", "10ms"]].concat();
     let running = home.start(&mut home.abx(&first));
     agent.says("Joined");
     server.wait_until_loaded();

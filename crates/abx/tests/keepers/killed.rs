@@ -16,6 +16,7 @@ use crate::support::{ABX, Home, Running, wait_for};
 /// own session.
 const STUDY: &str = r#"
 schema = "abx.study_file/1"
+wait = "asleep"
 [[subject]]
 name = "nginx"
 templates = { "n.conf" = "n.conf.in" }
@@ -30,6 +31,7 @@ command = ["sh", "-c", "(setsid ABX serve --port {port} &)"]
 [[load]]
 name = "page"
 connections = 4
+rate = 200
 requests = [{ path = "/" }]
 expect = { body = "any" }
 "#;

@@ -7,6 +7,9 @@ use serde_json::Value;
 
 use crate::support::{Ended, Home, Running, Server, is_server, read_json, subject};
 
+/// The blocks of a study that is ended in its second one.
+const BLOCKS: &str = "5";
+
 /// A study of two built-in servers with this many blocks.
 fn study(blocks: &str) -> Vec<String> {
     let subjects = [subject("one", ""), subject("two", "--model thread")];
@@ -60,11 +63,11 @@ fn a_killed_study_continues_with_the_same_blocks() {
     // Method: SIGKILL in a block after the first, then `--resume` with only the record. The pilot
     // and the finished blocks are unchanged, and the seeds are those of an uninterrupted study.
     let home = Home::new();
-    ended_by(&home, "12", Signal::Kill);
+    ended_by(&home, BLOCKS, Signal::Kill);
     let before = home.record();
     let finished = before["blocks"].as_array().unwrap().clone();
     assert_eq!(before["end"]["reason"], "running");
-    assert!(!finished.is_empty() && finished.len() < 12);
+    assert!(!finished.is_empty() && finished.len() < 5);
     let resumed = home.run_abx(&["compare", "--resume", "last", "--full"]);
     let record = home.record();
     resumed.expect_measured(&record);
@@ -75,7 +78,7 @@ fn a_killed_study_continues_with_the_same_blocks() {
         "{resumed:#?}"
     );
     let blocks = record["blocks"].as_array().unwrap();
-    assert_eq!(blocks.len(), 12);
+    assert_eq!(blocks.len(), 5);
     assert_eq!(blocks[..finished.len()], finished);
     assert_eq!(record["loads"][0]["pilot"], before["loads"][0]["pilot"]);
     assert!(blocks.iter().all(|block| block["complete"] == true));
@@ -86,7 +89,7 @@ fn a_killed_study_continues_with_the_same_blocks() {
     assert!(record["elapsed_s"].as_f64() > before["elapsed_s"].as_f64());
     assert_eq!(record["started_unix_ms"], before["started_unix_ms"]);
     let uninterrupted = Home::new();
-    compare(&uninterrupted, &study("12"), &[]).expect_measured(&uninterrupted.record());
+    compare(&uninterrupted, &study(BLOCKS), &[]).expect_measured(&uninterrupted.record());
     assert_eq!(seeds(&record), seeds(&uninterrupted.record()));
     let again = home.run_abx(&["compare", "--resume", "last"]);
     again.expect(2, &["is complete", "without --resume"]);
@@ -103,7 +106,7 @@ fn record_id(home: &Home) -> String {
 fn a_stopped_study_names_the_command_that_continues_it() {
     // Method: Ctrl-C after a block, then the printed command with another budget and output.
     let home = Home::new();
-    let ended = ended_by(&home, "12", Signal::Int);
+    let ended = ended_by(&home, BLOCKS, Signal::Int);
     ended.expect(130, &["Continue it with: abx compare --resume "]);
     let line = ended.stderr.lines().find(|line| line.contains("--resume"));
     let id = line.and_then(|line| line.rsplit(' ').next()).unwrap();
@@ -114,7 +117,7 @@ fn a_stopped_study_names_the_command_that_continues_it() {
         .filter(|block| block["complete"] == false)
         .count();
     let page = home.join("page.html").display().to_string();
-    let resumed = compare(&home, &study("12"), &["--resume", id, "--html", &page]);
+    let resumed = compare(&home, &study(BLOCKS), &["--resume", id, "--html", &page]);
     let record = home.record();
     resumed.expect_measured(&record);
     assert!(
@@ -128,7 +131,7 @@ fn a_stopped_study_names_the_command_that_continues_it() {
         .filter(|block| block["complete"] == true)
         .count();
     // An incomplete block is kept, and another one is measured in its place.
-    assert_eq!((complete, blocks.len()), (12, 12 + incomplete));
+    assert_eq!((complete, blocks.len()), (5, 5 + incomplete));
     assert_eq!(record["continuations"][0]["block"], saved.len());
 }
 
@@ -144,7 +147,7 @@ fn a_study_is_not_continued_as_a_different_one() {
         let (name, command) = plain.split_once('=').unwrap();
         format!("{name}=sh serve.sh {command}")
     };
-    let mut words = study("12");
+    let mut words = study(BLOCKS);
     words[1] = wrapped("one");
     let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut running = home.start(&mut home.abx(&arguments));
@@ -180,7 +183,7 @@ fn a_study_is_not_continued_as_a_different_one() {
 fn hidden_secrets_must_be_given_again() {
     // Method: a study with a header that records hide.
     let home = Home::new();
-    let mut words = study("12");
+    let mut words = study(BLOCKS);
     words.extend(["-H".to_owned(), "Authorization: Bearer abc".to_owned()]);
     let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut running = home.start(&mut home.abx(&arguments));

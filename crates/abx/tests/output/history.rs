@@ -7,8 +7,9 @@ use serde_json::Value;
 use crate::support::{Home, Server, in_five_looks, read_json, subject};
 
 #[rustfmt::skip]
-const SIX: [&str; 8] = [
-    "--blocks", "6", "--rounds", "4", "--slice", "20ms", "--pilot", "brief",
+const SIX: [&str; 11] = [
+    "--blocks", "6", "--rounds", "4", "--slice", "20ms", "--pilot", "brief", "--wait", "asleep",
+    "--no-ceiling",
 ];
 
 /// Measures six blocks of the built-in pair, until a study has a verdict.

@@ -318,9 +318,12 @@ fn closed_streams_and_pipes_do_no_harm() {
         .stderr(File::create(home.join("stderr")).unwrap())
         .status();
     assert_eq!(status.unwrap().code(), Some(0));
-    let full = "exec >/dev/full";
-    home.run(&mut home.abx_after(full, &run))
-        .expect(3, &["standard output", "No space left"]);
+    let subjects = ["one", "two"].map(|name| format!("{name}={}", server.url));
+    let plan = ["compare", &subjects[0], &subjects[1], "--plan"];
+    for words in [&run[..], &plan, &["explain"]] {
+        home.run(&mut home.abx_after("exec >/dev/full", words))
+            .expect(3, &["standard output", "No space left"]);
+    }
 }
 
 #[test]

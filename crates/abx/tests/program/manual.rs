@@ -18,7 +18,18 @@ static RECORD: LazyLock<String> = LazyLock::new(|| {
     let home = Home::new();
     let [nginx, old] = ["nginx", "old"].map(|name| crate::support::subject(name, ""));
     home.run_abx(&[
-        "compare", &nginx, &old, "--blocks", "1", "--slice", "20ms", "--pilot", "brief",
+        "compare",
+        &nginx,
+        &old,
+        "--blocks",
+        "1",
+        "--rounds",
+        "4",
+        "--slice",
+        "20ms",
+        "--pilot",
+        "brief",
+        "--no-ceiling",
     ]);
     fs::read_to_string(home.record_path()).unwrap()
 });
@@ -32,6 +43,21 @@ const RECORDS: [&str; 3] = [
 /// Where the servers of the documents listen.
 const PORTS: [&str; 3] = ["8080", "8081", "8082"];
 
+/// The study whose record examples read. The record takes seconds to read in a debug build, so the
+/// examples get a small one.
+const LARGE: &str = "event-servers";
+
+/// Makes a folder with links to all entries of another one, except this one.
+fn link_all(from: &Path, to: &Path, except: &str) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let name = entry.unwrap().file_name();
+        if name != except {
+            std::os::unix::fs::symlink(from.join(&name), to.join(&name)).unwrap();
+        }
+    }
+}
+
 /// A home with everything that the documents assume: abx on the PATH, a server, the project's
 /// examples and studies, and some records.
 fn furnished() -> Home {
@@ -39,9 +65,15 @@ fn furnished() -> Home {
     let home = Home::new();
     fs::create_dir(home.join("bin")).unwrap();
     symlink(ABX, home.join("bin/abx")).unwrap();
-    for folder in ["examples", "studies"] {
-        symlink(root().join(folder), home.join(folder)).unwrap();
-    }
+    symlink(root().join("examples"), home.join("examples")).unwrap();
+    link_all(&root().join("studies"), &home.join("studies"), LARGE);
+    let large = home.join("studies").join(LARGE);
+    link_all(
+        &root().join("studies").join(LARGE),
+        &large,
+        "record.json.zst",
+    );
+    fs::write(large.join("record.json.zst"), &*RECORD).unwrap();
     home.write("server", "#!/bin/sh\nexec abx serve --port \"$2\"\n");
     fs::set_permissions(home.join("server"), fs::Permissions::from_mode(0o755)).unwrap();
     let records = home.join(".local/state/abx");

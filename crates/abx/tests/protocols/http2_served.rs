@@ -322,7 +322,7 @@ fn a_load_over_streams_has_a_ceiling() {
         ];
         let file = home.write("study.toml", &study.concat());
         let ended = home.run_abx(&[
-            "compare", &file, "--blocks", "2", "--rounds", "5", "--slice", "60ms", "--pilot",
+            "compare", &file, "--blocks", "1", "--rounds", "1", "--slice", "20ms", "--pilot",
             "brief", "--json", "-",
         ]);
         let record = ended.json();

@@ -223,7 +223,7 @@ fn a_load_over_tls_has_a_ceiling_over_tls() {
         ];
         let file = home.write("study.toml", &study.concat());
         let ended = home.run_abx(&[
-            "compare", &file, "--blocks", "2", "--rounds", "5", "--slice", "60ms", "--pilot",
+            "compare", &file, "--blocks", "1", "--rounds", "1", "--slice", "20ms", "--pilot",
             "brief", "--json", "-",
         ]);
         let record = ended.json();

@@ -29,16 +29,35 @@ const DEADLINE: Duration = Duration::from_secs(600);
 /// CPU time that only a server under load uses: a few requests take less.
 const LOADED: Nanos = Nanos(50_000_000);
 const MARKER: &str = "ABX_TEST_FOLDER";
+/// Options for Java programs that run for a minute: the compiler for longer ones only takes CPU time.
+pub const QUICK_JAVA: &str = "-XX:TieredStopAtLevel=1";
 
 /// Waits until `result` returns something.
 pub fn wait_for<T>(what: &str, mut result: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + DEADLINE;
+    let mut pause = Pause::default();
     loop {
         if let Some(outcome) = result() {
             return outcome;
         }
         assert!(Instant::now() < deadline, "waited in vain for {what}");
-        sleep(Duration::from_millis(5));
+        pause.sleep();
+    }
+}
+
+/// The time between two looks. It grows, since most looks read all of /proc.
+struct Pause(Duration);
+
+impl Default for Pause {
+    fn default() -> Pause {
+        Pause(Duration::from_millis(2))
+    }
+}
+
+impl Pause {
+    fn sleep(&mut self) {
+        sleep(self.0);
+        self.0 = (self.0 * 3 / 2).min(Duration::from_millis(20));
     }
 }
 
@@ -203,6 +222,7 @@ impl Home {
             self.abx(arguments)
                 .env("XDG_CACHE_HOME", cache())
                 .env("npm_config_cache", peers("npm"))
+                .env("JDK_JAVA_OPTIONS", QUICK_JAVA)
                 .env("npm_config_offline", "true")
                 .env("PIP_NO_INDEX", "1")
                 .env("PIP_FIND_LINKS", peers("wheels"))
@@ -275,10 +295,11 @@ impl Home {
     #[track_caller]
     pub fn wait_until_empty(&self) {
         let deadline = Instant::now() + DEADLINE;
+        let mut pause = Pause::default();
         while !self.processes().is_empty() {
             let is_in_time = Instant::now() < deadline;
             assert!(is_in_time, "goes on: {:?}", self.described_processes());
-            sleep(Duration::from_millis(5));
+            pause.sleep();
         }
     }
 
