@@ -4,8 +4,9 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use abx_engine::input_file::read_up_to;
 use abx_evidence::{Measured, SliceTally};
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,10 @@ const SCHEMA: &str = "abx.final/1";
 const SUFFIX: &str = ".final.json";
 /// The number of files that are kept: the newest ones.
 const KEPT: usize = 32;
+/// The most bytes of a file: it has histograms of a few MiB.
+const FINAL_BYTES_MAX: u64 = 256 << 20;
+/// Nobody writes a draft for so long.
+const DRAFT_AGE_MAX: Duration = Duration::from_secs(3_600);
 
 /// The agent that made a part of a run, and which part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +90,7 @@ impl Final {
 
     /// Reads a file.
     pub fn read(file: &Path) -> Result<Final, FinalError> {
-        let bytes = fs::read(file).map_err(|source| FinalError::Unread {
+        let bytes = read_up_to(file, FINAL_BYTES_MAX).map_err(|source| FinalError::Unread {
             file: file.to_owned(),
             source,
         })?;
@@ -135,33 +140,42 @@ fn write(path: &Path, item: &Final) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Removes all files except the newest ones.
+/// Removes all files except the newest ones, and the drafts of agents that were killed. Another
+/// agent may remove the same ones meanwhile.
 fn prune(folder: &Path) -> io::Result<()> {
+    let now = SystemTime::now();
     let mut files: Vec<(SystemTime, PathBuf)> = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().ends_with(SUFFIX) {
-            files.push((entry.metadata()?.modified()?, entry.path()));
+    for entry in fs::read_dir(folder)?.flatten() {
+        let Ok(modified) = entry.metadata().and_then(|metadata| metadata.modified()) else {
+            continue;
+        };
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_old = now
+            .duration_since(modified)
+            .is_ok_and(|age| age > DRAFT_AGE_MAX);
+        if name.ends_with(SUFFIX) {
+            files.push((modified, entry.path()));
+        } else if is_old && name.starts_with('.') && name.contains(&format!("{SUFFIX}.")) {
+            let _ = fs::remove_file(entry.path());
         }
     }
     files.sort();
     let surplus = files.len().saturating_sub(KEPT);
     for (_, path) in &files[..surplus] {
-        fs::remove_file(path)?;
+        let _ = fs::remove_file(path);
     }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
     fn only_the_oldest_of_too_many_files_are_removed() {
         // Method: three files too many, the oldest of them last by name, and a foreign file that is
-        // even older.
+        // even older. Drafts of a killed agent and of one that writes.
         let folder = tempfile::tempdir().unwrap();
         let put = |name: &str, age: u64| {
             let file = File::create(folder.path().join(name)).unwrap();
@@ -175,17 +189,21 @@ mod tests {
             put(name, 60 * age as u64);
         }
         put("notes.json", 1_000_000);
+        let drafts = [".a.1.final.json.7", ".b.1.final.json.8"];
+        put(drafts[0], 2 * DRAFT_AGE_MAX.as_secs());
+        put(drafts[1], 0);
         prune(folder.path()).unwrap();
         let mut left: Vec<String> = fs::read_dir(folder.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         left.sort();
-        let mut expected = names[..KEPT].to_vec();
+        let mut expected = vec![drafts[1].to_owned()];
+        expected.extend_from_slice(&names[..KEPT]);
         expected.push("notes.json".to_owned());
         assert_eq!(left, expected);
         // A second call removes nothing.
         prune(folder.path()).unwrap();
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), KEPT + 1);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), KEPT + 2);
     }
 }

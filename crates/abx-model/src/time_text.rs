@@ -31,12 +31,19 @@ impl TimeText {
     }
 }
 
-/// Reads a time above zero, such as `10s`, `1.5s`, `100ms`, `2m` or `50us`.
+/// The longest time: 10 years. Sums and multiples of such times fit into a [`Duration`], and into
+/// 64 bits as nanoseconds.
+const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);
+
+/// Reads a time above zero and of at most 10 years, such as `10s`, `1.5s`, `100ms`, `2m` or `50us`.
 #[must_use]
 pub fn time(text: &str) -> Option<Duration> {
+    any_time(text).filter(|time| !time.is_zero() && *time <= LONGEST)
+}
+
+fn any_time(text: &str) -> Option<Duration> {
     let time = humantime::parse_duration(text).ok();
-    let time = time.or_else(|| decimal_time(text))?;
-    (!time.is_zero()).then_some(time)
+    time.or_else(|| decimal_time(text))
 }
 
 /// Reads a time such as `10s`.
@@ -47,6 +54,8 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     time(text).ok_or_else(|| {
         if lacks_unit(text) {
             format!("`{text}` has no unit: write {text}s or {text}m")
+        } else if any_time(text).is_some_and(|time| time > LONGEST) {
+            format!("`{text}` is too long: give at most 10 years (3650d)")
         } else {
             format!(
                 "`{text}` is not a time above zero: give a number with a unit, such as 10s, 100ms \
@@ -102,9 +111,25 @@ mod tests {
             let message = duration(text).unwrap_err();
             assert!(message.contains(&format!("write {text}s")), "{message}");
         }
-        for text in ["0", ".", "", "5 parsecs"] {
+        for text in ["0", "0s", ".", "", "5 parsecs"] {
             let message = duration(text).unwrap_err();
             assert!(message.contains("not a time above zero"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_at_most_ten_years() {
+        // Method: the longest time and one second more; the longest that fits into 64 bits.
+        assert_eq!(duration("3650d"), Ok(LONGEST));
+        for text in ["315360001s", "18446744073709551615s", "1e9y"] {
+            assert_eq!(time(text), None);
+        }
+        for text in ["315360001s", "18446744073709551615s"] {
+            let message = duration(text).unwrap_err();
+            assert!(
+                message.contains("is too long: give at most 10 years"),
+                "{message}"
+            );
         }
     }
 }

@@ -108,13 +108,24 @@ fn starts(line: &[char], words: &BTreeSet<String>) -> Vec<usize> {
         let before = text[..*start].chars().next_back();
         before.is_none_or(|before| before.is_whitespace() || before == '|')
     };
+    let places = places(line);
     words
         .iter()
         .flat_map(|words| text.match_indices(words.as_str()))
         .map(|(start, _)| start)
         .filter(is_first)
-        .map(|start| text[..start].chars().count())
+        .map(|start| places.partition_point(|place| *place < start))
         .collect()
+}
+
+/// The first byte of each letter of a line.
+fn places(line: &[char]) -> Vec<usize> {
+    let starts = line.iter().scan(0, |end, letter| {
+        let start = *end;
+        *end += letter.len_utf8();
+        Some(start)
+    });
+    starts.collect()
 }
 
 /// The first words of a line that occur in it again.
@@ -147,7 +158,8 @@ fn repeated(index: usize, line: &[char], words: &BTreeSet<String>) -> Option<Rep
         }
     }
     let (starts, words) = best?;
-    let in_letters = |start: &usize| text[..*start].chars().count();
+    let places = places(line);
+    let in_letters = |start: &usize| places.partition_point(|place| place < start);
     Some(Repeated {
         index,
         words: words.clone(),

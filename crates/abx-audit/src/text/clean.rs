@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use abx_evidence::is_hidden;
+
 use super::text_line::TextLine;
 use super::{encoding, prefix};
 
@@ -74,11 +76,9 @@ fn clean(line: &str) -> String {
     without_quote_marks(&out)
 }
 
+/// Separators of lines are blanks, and not invisible.
 fn is_invisible(letter: char) -> bool {
-    matches!(
-        letter,
-        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}'
-    )
+    is_hidden(letter) && !letter.is_whitespace()
 }
 
 /// Removes escape sequences, which colour a terminal or move its cursor.
@@ -107,12 +107,20 @@ fn without_escapes(line: &str) -> String {
 fn without_markup(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
+    // Once no tag ends in the rest, none is looked for: lines may be as long as a report.
+    let mut has_end = true;
     while let Some(start) = rest.find('<') {
         let (before, tag) = rest.split_at(start);
         out.push_str(before);
         let opens =
             (tag[1..].chars().next()).is_some_and(|next| next.is_ascii_alphabetic() || next == '/');
-        match tag.find('>').filter(|_| opens) {
+        let end = if opens && has_end {
+            tag.find('>')
+        } else {
+            None
+        };
+        has_end &= !opens || end.is_some();
+        match end {
             Some(end) => {
                 out.push(' ');
                 rest = &tag[end + 1..];

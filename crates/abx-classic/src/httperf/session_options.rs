@@ -39,6 +39,8 @@ pub enum HttperfSessionCalls {
     Log(String),
 }
 
+/// The most calls of a session: their bursts take 160 MB.
+const CALLS_MAX: u32 = 10_000_000;
 /// The largest number of connections per session by default.
 const CONNECTIONS: usize = 4;
 
@@ -49,7 +51,14 @@ impl HttperfSessions {
         let calls = whole(parts.next(), "number of calls per session (2nd", "wsess")?;
         let think_s = think(parts.next(), "3rd", "wsess")?;
         let calls = u32::try_from(calls)
-            .map_err(|_| bad("number of calls per session (2nd", "wsess", value))?;
+            .ok()
+            .filter(|calls| *calls <= CALLS_MAX);
+        let calls = calls.ok_or_else(|| {
+            HttperfRefusal(format!(
+                "--wsess={value}: abx keeps the calls of each session, and takes at most \
+                 {CALLS_MAX} of them: split the load into more sessions"
+            ))
+        })?;
         Ok(HttperfSessions {
             count,
             think_s,

@@ -33,7 +33,7 @@ pub(crate) enum ConnectionUse {
 }
 
 /// The least idle time after which a server may be configured to close a connection.
-const RESTED_MIN: Nanos = Nanos(1_000_000_000);
+pub(crate) const RESTED_MIN: Nanos = Nanos(1_000_000_000);
 /// A connection that was idle for this long before a slice is reopened. Less than
 /// [`RESTED_MIN`], since some time passes until the load begins.
 const REOPENED_MIN: Nanos = Nanos(800_000_000);

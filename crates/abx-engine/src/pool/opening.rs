@@ -173,6 +173,7 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         }
         let open_before = self.connection_counts.standing;
         self.close_rested();
+        self.close_begun();
         let progress = self.opening();
         let mut opening = Opening {
             progress,
@@ -207,6 +208,17 @@ impl<I: Io, C: Protocol> Pool<I, C> {
         let now = self.io.now();
         for index in 0..self.slots.len() {
             if self.slots[index].may_be_ended(now, self.suspended_since) {
+                self.close(index);
+            }
+        }
+    }
+
+    /// Closes connections that a broadcast began between its rounds, and whose handshakes have not
+    /// ended: nothing else limits how long they take.
+    fn close_begun(&mut self) {
+        for index in 0..self.slots.len() {
+            let slot = &self.slots[index];
+            if slot.state == SlotState::Connecting && slot.flights.is_empty() {
                 self.close(index);
             }
         }

@@ -10,6 +10,7 @@ use super::count::{LoadNeed, RanSlice, SessionCount};
 use super::plan::ScenarioPlan;
 use super::tally::{ScenarioTally, StepFailure};
 use super::user::{Activity, ConnectionEvent, ConnectionState, ScenarioUser, StepFault};
+use crate::connection::slot::RESTED_MIN;
 use crate::event_loop::{Driver, NextWait, Timers, Waiter, event_loop};
 use crate::io::{Awaits, Io, Ready, Received, Token, is_cut_off, remedy};
 use crate::plan::SliceEnd;
@@ -184,10 +185,12 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
     fn go_to(&mut self, index: usize, step: usize, now: Nanos) {
         let user = &mut self.users[index];
         user.step = step;
+        user.pause = Nanos(0);
         let Some(think) = self.plan.steps[step].think else {
             return self.begin_step(index, now);
         };
         let pause = think.draw(&mut user.random);
+        user.pause = pause;
         user.think = user.think.plus(pause);
         user.activity = Activity::Thinks;
         self.wake_at(index, now.plus(pause));
@@ -335,10 +338,13 @@ impl<'a, I: Io> ScenarioRunner<'a, I> {
         let user = &mut self.users[index];
         let step = &self.plan.steps[user.step];
         let is_harmless = !user.is_sent || is_idempotent(&step.method);
-        let is_idle_close = matches!(
-            fault.failure,
-            StepFailure::Request(Outcome::Reset | Outcome::EarlyClose | Outcome::EmptyResponse)
-        );
+        let is_idle_close = match fault.failure {
+            StepFailure::Request(Outcome::Reset | Outcome::EarlyClose) => true,
+            // The peer has taken the request, and failed it, unless it was about to close the idle
+            // connection.
+            StepFailure::Request(Outcome::EmptyResponse) => user.pause >= RESTED_MIN,
+            _ => false,
+        };
         let may_resend = user.has_served && is_idle_close && is_harmless && !user.has_begun();
         if !may_resend || user.is_second_try {
             return self.fail(index, fault, now);

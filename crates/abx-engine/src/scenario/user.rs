@@ -31,6 +31,8 @@ pub(super) struct ScenarioUser {
     pub(super) began: Nanos,
     /// The sum of the session's pauses so far.
     pub(super) think: Nanos,
+    /// The pause before the step.
+    pub(super) pause: Nanos,
     pub(super) step: usize,
     /// When the step was due.
     pub(super) due: Nanos,
@@ -95,6 +97,7 @@ impl ScenarioUser {
             session: 0,
             began: Nanos(0),
             think: Nanos(0),
+            pause: Nanos(0),
             step: 0,
             due: Nanos(0),
             is_sent: false,

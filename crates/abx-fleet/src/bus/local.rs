@@ -120,7 +120,7 @@ impl Bus for LocalConnection {
         }
         let (sender, responses) = channel();
         let number = self.bus.numbers.fetch_add(1, Ordering::Relaxed);
-        let reply = format!("answers.{number}");
+        let reply = format!("responses.{number}");
         let _subscription = self.subscribe(&reply, sender)?;
         let message = BusMessage {
             subject: subject.to_owned(),

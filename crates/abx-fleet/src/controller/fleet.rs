@@ -509,6 +509,7 @@ impl LoadGenerator for Fleet {
         let pool = pool.number();
         let allowance =
             OrderAllowance::new(&self.stopper, Some(Duration::ZERO), self.timeout(pool));
+        self.loads.remove(&pool);
         let results = self.call_each(
             |line, notify| {
                 line.deliver(order, AgentTask::Close { pool })?;

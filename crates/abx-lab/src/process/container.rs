@@ -4,6 +4,7 @@
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use crate::process::keeper::{KeptContainer, wait_within};
@@ -128,12 +129,17 @@ fn query(command: &mut Command) -> Result<String, String> {
         .process_group(0)
         .spawn()
         .map_err(run)?;
-    // The output is a line or two, which fits into a pipe.
+    // An engine may warn about many layers, and waits when the pipe is full. Its output is a line
+    // or two.
+    let errors = child.stderr.take();
+    let errors = thread::Builder::new()
+        .spawn(move || text(errors))
+        .map_err(run)?;
     let has_succeeded = wait_within(&mut child, RESPONSE_WITHIN).map_err(run)?;
     if has_succeeded {
         return Ok(text(child.stdout.take()));
     }
-    let errors = text(child.stderr.take());
+    let errors = errors.join().unwrap_or_default();
     let last = errors
         .lines()
         .last()
@@ -181,6 +187,9 @@ mod tests {
             let script = format!("echo warned >&2; echo '{words}' >&2; exit 1");
             assert_eq!(seen(&script), ImagePresence::Missing, "{words}");
         }
+        // More warnings than fit into a pipe.
+        let warnings = "head -c 200000 /dev/zero | tr '\\0' w >&2; echo >&2";
+        assert_eq!(seen(&format!("{warnings}; echo ab")), there("sha256:ab"));
         let why = "Cannot connect to the Docker daemon";
         let unknown = seen(&format!("echo '{why}' >&2; exit 1"));
         assert_eq!(unknown, ImagePresence::Unknown(why.to_owned()));

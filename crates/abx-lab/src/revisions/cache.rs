@@ -79,9 +79,7 @@ impl BuildCache {
     /// # Errors
     /// [`RevisionError::Cache`] if the folder cannot be read.
     pub fn list(&self) -> Result<Vec<CachedBuild>, RevisionError> {
-        let names = self
-            .names()
-            .map_err(RevisionError::in_cache(&self.folder))?;
+        let names = self.names()?;
         let mut builds: Vec<CachedBuild> =
             names.into_iter().map(|name| self.cached(name)).collect();
         builds.sort_by_key(|build| Reverse(build.last_use));
@@ -95,20 +93,21 @@ impl BuildCache {
     pub fn clean(&self, unused_for: Duration) -> Result<RemovedBuilds, RevisionError> {
         let now = SystemTime::now();
         let mut removed = RemovedBuilds::default();
-        for build in self.list()? {
+        for name in self.names()? {
             // A time in the future means that the clock was set back.
-            let age = now.duration_since(build.last_use).unwrap_or_default();
+            let age = now.duration_since(self.last_use(&name)).unwrap_or_default();
             if age < unused_for {
                 continue;
             }
-            match self.lease(&build.name, Hold::Alone)? {
+            match self.lease(&name, Hold::Alone)? {
                 None => removed.used += 1,
                 Some(lease) => {
-                    let path = self.folder.join(&build.name);
-                    self.remove(&build.name, lease)
+                    let path = self.folder.join(&name);
+                    let bytes = self.bytes(&name);
+                    self.remove(&name, lease)
                         .map_err(RevisionError::in_cache(&path))?;
                     removed.builds += 1;
-                    removed.bytes += build.bytes;
+                    removed.bytes += bytes;
                 }
             }
         }
@@ -137,31 +136,44 @@ impl BuildCache {
     }
 
     /// The names of all builds of which a folder, a lock or a log remains.
-    fn names(&self) -> io::Result<BTreeSet<String>> {
+    fn names(&self) -> Result<BTreeSet<String>, RevisionError> {
+        let failed = RevisionError::in_cache(&self.folder);
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeSet::new()),
-            entries => entries?,
+            Err(error) => return Err(failed(error)),
+            Ok(entries) => entries,
         };
         let name = |entry: io::Result<fs::DirEntry>| {
             let name = entry?.file_name().to_string_lossy().into_owned();
             let bare = name.strip_suffix(LOCK).or(name.strip_suffix(LOG));
             Ok(bare.unwrap_or(&name).to_owned())
         };
-        entries.map(name).collect()
+        entries.map(name).collect::<io::Result<_>>().map_err(failed)
     }
 
     fn cached(&self, name: String) -> CachedBuild {
         let folder = self.build(&name);
         let content = folder.content();
         let stamp = content.and_then(|text| serde_json::from_str(&text).ok());
-        let times = [self.lock(&name), folder.path().to_owned(), folder.log()];
-        let mut times = times.iter().map(|path| fs::metadata(path)?.modified());
         CachedBuild {
             stamp,
-            bytes: disk_bytes(folder.path()) + disk_bytes(&folder.log()),
-            last_use: times.find_map(Result::ok).unwrap_or(SystemTime::UNIX_EPOCH),
+            bytes: self.bytes(&name),
+            last_use: self.last_use(&name),
             name,
         }
+    }
+
+    /// The room that a build takes, for which each of its files is looked at.
+    fn bytes(&self, name: &str) -> u64 {
+        let folder = self.build(name);
+        disk_bytes(folder.path()) + disk_bytes(&folder.log())
+    }
+
+    fn last_use(&self, name: &str) -> SystemTime {
+        let folder = self.build(name);
+        let times = [self.lock(name), folder.path().to_owned(), folder.log()];
+        let mut times = times.iter().map(|path| fs::metadata(path)?.modified());
+        times.find_map(Result::ok).unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
     fn remove(&self, name: &str, lease: Lease) -> io::Result<()> {

@@ -58,10 +58,13 @@ pub enum RequestPlaceholderError {
     WebSocket,
 }
 
+/// The lines of a file, and the first of them that no header can have.
+type CheckedList = (LineList, Option<String>);
+
 /// The files whose lines are filled in, each read once.
 pub struct LineFiles<'a> {
     read: &'a dyn Fn(&str) -> io::Result<String>,
-    lists: HashMap<(String, bool), LineList>,
+    lists: HashMap<(String, bool), CheckedList>,
 }
 
 /// A placeholder in a text, escaped or not.
@@ -91,8 +94,8 @@ impl<'a> LineFiles<'a> {
     ) -> Result<LineList, RequestPlaceholderError> {
         let is_path = part == PlaceholderPart::Path;
         let key = (file.to_owned(), is_path);
-        let list = match self.lists.get(&key) {
-            Some(list) => list.clone(),
+        let (list, unfit) = match self.lists.get(&key) {
+            Some(checked) => checked.clone(),
             None => {
                 let text = (self.read)(file).map_err(|error| RequestPlaceholderError::File {
                     file: file.to_owned(),
@@ -111,12 +114,14 @@ impl<'a> LineFiles<'a> {
                 let list = list.ok_or_else(|| RequestPlaceholderError::NoLine {
                     file: file.to_owned(),
                 })?;
-                self.lists.entry(key).or_insert(list).clone()
+                let is_control = |letter: char| letter.is_control() && letter != '\t';
+                let mut lines = list.lines().iter();
+                let unfit = lines.find(|line| line.contains(is_control));
+                let unfit = unfit.map(ToString::to_string);
+                self.lists.entry(key).or_insert((list, unfit)).clone()
             }
         };
-        let is_control = |letter: char| letter.is_control() && letter != '\t';
-        let mut lines = list.lines().iter();
-        match lines.find(|line| line.contains(is_control)) {
+        match unfit {
             Some(line) if matches!(part, PlaceholderPart::Header(_)) => {
                 Err(RequestPlaceholderError::Control {
                     file: file.to_owned(),

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::host::machine::{value_of, word};
+use crate::host::throttling;
 use crate::kernel_files::read_lossy;
 
 /// What changes from hour to hour, and what a person may set; `None` is "could
@@ -90,20 +92,22 @@ fn governors(cpus: &[usize]) -> Option<Vec<String>> {
     Some(governors.into_iter().collect())
 }
 
-/// The lowest limit of this process's group and the groups above it.
+/// The lowest limit of this process's group and the groups above it, in both versions of control
+/// groups.
 ///
 /// # Errors
-/// The kernel's error; `Unsupported` without control groups of version 2.
+/// The kernel's error; `Unsupported` without control groups for CPUs.
 fn quota() -> io::Result<Quota> {
     let groups = read_lossy("/proc/self/cgroup")?;
-    let path = group_path(&groups).ok_or(io::ErrorKind::Unsupported)?;
-    // Version 1 states it in another way, and has no such file at its root.
-    std::fs::metadata("/sys/fs/cgroup/cgroup.controllers")?;
+    let folders = throttling::folders(&groups, &read_lossy("/proc/self/mountinfo")?);
+    if folders.is_empty() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
     let mut least = Quota::Unlimited;
-    for group in group_and_above(path) {
+    for folder in folders {
         // Neither the root nor a group without the controller has a limit or a file.
-        let text = read_lossy(format!("/sys/fs/cgroup{group}/cpu.max")).unwrap_or_default();
-        least = match (least, parse_quota(&text)) {
+        let text = read_lossy(folder.join("cpu.max")).or_else(|_| first_version(&folder));
+        least = match (least, parse_quota(&text.unwrap_or_default())) {
             (least, None | Some(Quota::Unlimited)) => least,
             (Quota::Cpus(least), Some(Quota::Cpus(cpus))) => Quota::Cpus(least.min(cpus)),
             (Quota::Unlimited, Some(limit)) => limit,
@@ -112,16 +116,15 @@ fn quota() -> io::Result<Quota> {
     Ok(least)
 }
 
-/// The path of this process's group of version 2.
-fn group_path(text: &str) -> Option<&str> {
-    text.lines().find_map(|line| line.strip_prefix("0::"))
-}
-
-/// The paths of a group and the groups above it: of `/a/b`, these are `/a/b`, `/a` and the root,
-/// which is an empty text.
-fn group_and_above(path: &str) -> impl Iterator<Item = &str> {
-    let path = path.trim_end_matches('/');
-    std::iter::successors(Some(path), |group| Some(&group[..group.rfind('/')?]))
+/// The limit of a group of version 1, as version 2 states it.
+fn first_version(folder: &Path) -> io::Result<String> {
+    let quota = read_lossy(folder.join("cpu.cfs_quota_us"))?;
+    let period = read_lossy(folder.join("cpu.cfs_period_us"))?;
+    let quota = match quota.trim() {
+        "-1" => "max",
+        quota => quota,
+    };
+    Ok(format!("{quota} {}", period.trim()))
 }
 
 /// Parses the text of `cpu.max`: time in µs, or `max`, and a period.
@@ -172,13 +175,17 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_limited_by_those_above_it() {
-        // Method: a nested group, the root, and the line among those of version 1.
-        let texts: Vec<&str> = group_and_above("/a/b.slice").collect();
-        assert_eq!(texts, ["/a/b.slice", "/a", ""]);
-        assert_eq!(group_and_above("/").collect::<Vec<_>>(), [""]);
-        assert_eq!(group_path("4:cpu:/x\n0::/y\n"), Some("/y"));
-        assert_eq!(group_path("4:cpu:/x\n"), None);
+    fn a_limit_of_version_1_is_read_like_one_of_version_2() {
+        // Method: the files of a group with a limit of two CPUs, without one, and no files.
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        let limit = || parse_quota(&first_version(folder.path()).unwrap());
+        assert!(first_version(folder.path()).is_err());
+        put("cpu.cfs_period_us", "100000\n");
+        put("cpu.cfs_quota_us", "200000\n");
+        assert_eq!(limit(), Some(Quota::Cpus(2.0)));
+        put("cpu.cfs_quota_us", "-1\n");
+        assert_eq!(limit(), Some(Quota::Unlimited));
     }
 
     #[test]
@@ -202,8 +209,6 @@ mod tests {
             let _ = parse_pressure(&format!("some avg10={text}"));
             let _ = parse_quota(&text);
             let _ = available_bytes(&format!("MemAvailable: {text} kB"));
-            let _ = group_and_above(&text).count();
-            let _ = group_path(&text);
         }
     }
 }

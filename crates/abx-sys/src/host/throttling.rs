@@ -73,7 +73,7 @@ impl ThrottlingFiles {
 
 /// The folders of a process's group for CPUs and of all groups around it, in
 /// every hierarchy that may hold a limit.
-fn folders(groups: &str, mounts: &str) -> Vec<PathBuf> {
+pub(super) fn folders(groups: &str, mounts: &str) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     let mut known = HashSet::new();
     for hierarchy in [Hierarchy::First("cpu"), Hierarchy::Second] {

@@ -11,16 +11,12 @@ impl CloseCode {
     pub const GOING_AWAY: CloseCode = CloseCode(1001);
     /// The peer breaks the protocol.
     pub const PROTOCOL_ERROR: CloseCode = CloseCode(1002);
-    /// The peer sent a kind of data that is not accepted.
-    pub const UNSUPPORTED: CloseCode = CloseCode(1003);
     /// The peer sent data that contradict their kind: text that is not UTF-8.
     pub const INVALID_DATA: CloseCode = CloseCode(1007);
     /// The peer breaks a rule of this endpoint.
     pub const POLICY: CloseCode = CloseCode(1008);
     /// The message is too big.
     pub const TOO_BIG: CloseCode = CloseCode(1009);
-    /// The endpoint cannot continue because of an internal error.
-    pub const INTERNAL: CloseCode = CloseCode(1011);
 
     /// The code with this number; `None` if it must not be sent.
     #[must_use]

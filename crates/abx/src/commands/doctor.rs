@@ -12,7 +12,7 @@ use crate::flags::output;
 use crate::flags::output::OutputFlags;
 use crate::flags::units;
 use crate::ui::end::{End, Failure, notify};
-use crate::ui::invocation::own_program;
+use crate::ui::invocation::{self, own_program};
 use crate::ui::signals;
 
 /// Show how small a difference this machine can measure, and its limits.
@@ -75,7 +75,7 @@ pub fn doctor(doctor: &Doctor) -> Result<End, Failure> {
         ceiling_for,
         seed,
         version: env!("CARGO_PKG_VERSION"),
-        command: std::env::args().collect(),
+        command: invocation::recorded(),
         store: &mut store,
         watch: &mut |step| {
             if !flags.quiet {

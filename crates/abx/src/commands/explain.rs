@@ -7,7 +7,7 @@ use abx_report::printing::{level_tag, wrap};
 use abx_verdict::{Declared as _, Verdict};
 use clap::Args;
 
-use crate::flags::output::{OutputFlags, style};
+use crate::flags::output::{OutputFlags, style, to_stdout};
 use crate::ui::end::{End, Failure};
 
 /// Explain a name in a report: a finding, an outcome, a term or a verdict.
@@ -93,7 +93,7 @@ pub fn explain(explain: &Explain) -> Result<End, Failure> {
             texts.collect::<Vec<_>>().join("\n")
         }
     };
-    print!("{}", style.finish(&text));
+    to_stdout(&style.finish(&text)).map_err(Failure::no_claim)?;
     Ok(End::Done)
 }
 

@@ -148,7 +148,7 @@ fn several(report: &Report) -> Result<End, Failure> {
     let mut records = Vec::new();
     for word in &report.records {
         match read(&record_path(word)?)? {
-            SavedRecord::Study(record) if record.run().is_none() => {
+            SavedRecord::Study(record) if record.measured.is_comparison() => {
                 records.push((word.clone(), *record));
             }
             _ => return Err(not_of_a_study(word, &report.records)),

@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+use abx_evidence::is_hidden;
 use abx_lab::{Scheme, SubjectError, Target};
 use serde_json::Value;
 
@@ -82,7 +83,8 @@ fn exchange(collector: &Target, body: &str) -> io::Result<String> {
 fn rejected(content: &str) -> Result<(), String> {
     let start = content.find('{').unwrap_or(content.len());
     let end = content.rfind('}').map_or(start, |end| end + 1);
-    let response: Value = serde_json::from_str(&content[start..end]).unwrap_or_default();
+    let json = content.get(start..end).unwrap_or_default();
+    let response: Value = serde_json::from_str(json).unwrap_or_default();
     let partial = &response["partialSuccess"];
     let count = &partial["rejectedDataPoints"];
     let count = count.as_u64().or_else(|| count.as_str()?.parse().ok());
@@ -101,7 +103,8 @@ fn rejected(content: &str) -> Result<(), String> {
 
 fn harmless(text: &str) -> String {
     let start: String = text.chars().take(200).collect();
-    start.replace(char::is_control, "\u{fffd}")
+    let is_harmful = |letter: char| letter.is_control() || is_hidden(letter);
+    start.replace(is_harmful, "\u{fffd}")
 }
 
 const PATH: &str = "/v1/metrics";
@@ -140,12 +143,13 @@ mod tests {
 
     #[test]
     fn a_partial_success_is_an_error() {
-        // Method: the count as a string, as in OTLP, as a number, and missing.
+        // Method: the count as a string, as in OTLP, as a number, and missing; braces in the wrong
+        // order.
         let some = r#"{"partialSuccess":{"rejectedDataPoints":"3","errorMessage":"old"}}"#;
         assert!(rejected(some).unwrap_err().contains("3 data points: old"));
         let chunked = format!("48\r\n{}\r\n0\r\n\r\n", some.replace("\"3\"", "3"));
         assert!(rejected(&chunked).is_err());
-        for fine in ["", "{}", r#"{"partialSuccess":{}}"#] {
+        for fine in ["", "{}", "} {", r#"{"partialSuccess":{}}"#] {
             assert_eq!(rejected(fine), Ok(()));
         }
     }

@@ -1,6 +1,6 @@
 //! The requests of sessions, and the cookie of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::options::HttperfOptions;
 use super::super::session_options::HttperfSessionCalls;
@@ -71,7 +71,7 @@ impl HttperfSessionRequests {
             None => _ = self.requests.write_with(cookie, bytes),
         }
         if let Some(cookies) = &mut self.cookies {
-            cookies.sessions.insert(call, session);
+            cookies.sent(session, call);
         }
         match scripted {
             Some(ScriptCall { method, .. }) => method == "HEAD",
@@ -101,15 +101,7 @@ impl HttperfSessionRequests {
     /// Ends a session.
     pub fn ends(&mut self, session: u64) {
         if let Some(cookies) = &mut self.cookies {
-            cookies.by_session.remove(&session);
-            let heads = &mut cookies.heads;
-            cookies.sessions.retain(|call, session_of_call| {
-                let stays = *session_of_call != session;
-                if !stays {
-                    heads.remove(call);
-                }
-                stays
-            });
+            cookies.ended(session);
         }
     }
 
@@ -130,18 +122,36 @@ const HEAD_BYTES_MAX: usize = 512 * 1024;
 #[derive(Debug, Clone, Default)]
 struct Cookies {
     by_session: BTreeMap<u64, Vec<u8>>,
-    /// The session of each call that was sent.
+    /// The session of each call in flight.
     sessions: BTreeMap<u64, u64>,
+    /// The calls in flight of each session.
+    calls: BTreeMap<u64, BTreeSet<u64>>,
     /// The parts of heads received so far, by call.
     heads: BTreeMap<u64, Vec<u8>>,
 }
 
 impl Cookies {
+    fn sent(&mut self, session: u64, call: u64) {
+        self.sessions.insert(call, session);
+        self.calls.entry(session).or_default().insert(call);
+    }
+
+    fn ended(&mut self, session: u64) {
+        self.by_session.remove(&session);
+        for call in self.calls.remove(&session).unwrap_or_default() {
+            self.sessions.remove(&call);
+            self.heads.remove(&call);
+        }
+    }
+
     fn responded(&mut self, call: u64) {
         let head = self.heads.remove(&call).unwrap_or_default();
         let Some(session) = self.sessions.remove(&call) else {
             return;
         };
+        if let Some(calls) = self.calls.get_mut(&session) {
+            calls.remove(&call);
+        }
         let lines = head.split(|byte| *byte == b'\n');
         let mut cookies = lines.filter_map(|line| {
             let (name, value) = line.split_at_checked(b"set-cookie:".len())?;

@@ -9,7 +9,7 @@ use abx_verdict::plan::{PastStudy, PlannedStudy, STUDIES_MOST, StudyPlan};
 
 use super::flags::Compare;
 use crate::flags::expect::known_of_study;
-use crate::flags::output::style;
+use crate::flags::output::{style, to_stdout};
 use crate::ui::end::{End, Failure};
 
 /// Prints the plan, and measures nothing.
@@ -29,7 +29,8 @@ pub fn plan(study: &Study, compare: &Compare) -> Result<End, Failure> {
         machine: Fingerprint::of_machine(&machine, 0),
     };
     let plan = StudyPlan::of(planned, &past_studies()?);
-    print!("{}", abx_report::plan_text(&plan, &style(&compare.output)));
+    let text = abx_report::plan_text(&plan, &style(&compare.output));
+    to_stdout(&text).map_err(Failure::no_claim)?;
     Ok(End::Done)
 }
 

@@ -91,15 +91,25 @@ fn write(folder: &Path, files: &[SetupFile]) -> Result<(), Failure> {
         .mode(FOLDER_MODE)
         .create(folder)
         .map_err(|why| cannot(folder, why))?;
+    let mut written = Vec::new();
     for file in files {
         let path = folder.join(&file.name);
-        OpenOptions::new()
+        let created = OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(FILE_MODE)
-            .open(&path)
-            .and_then(|mut new| new.write_all(file.text.as_bytes()))
-            .map_err(|why| cannot(&path, why))?;
+            .open(&path);
+        let result = created.and_then(|mut new| {
+            written.push(path.clone());
+            new.write_all(file.text.as_bytes())
+        });
+        if let Err(why) = result {
+            // A part of the files would be of no use, and stop the next try.
+            for path in &written {
+                let _ = fs::remove_file(path);
+            }
+            return Err(cannot(&path, why));
+        }
     }
     Ok(())
 }
