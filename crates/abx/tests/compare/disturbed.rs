@@ -71,8 +71,7 @@ fn a_generator_at_its_limit_makes_no_claim_of_throughput() {
     let usual = [
         "compare", &pair[0], &pair[1], "--slice", "100ms", "--pilot", "brief", "--json", "-",
     ];
-    let more = "--verify-every 1 -c 200 --blocks 2 --rounds 3 --no-ceiling";
-    let more: Vec<&str> = more.split(' ').collect();
+    let more = ["--verify-every", "1", "-c", "200", "--blocks", "2"];
     let (ended, record) = in_five_looks(|| {
         let ended = Home::new().run_abx(&[&usual[..], &more].concat());
         let record = ended.json();

@@ -48,7 +48,7 @@ fn the_exit_code_shows_whether_expectations_hold() {
 #[test]
 fn open_expectations_name_the_settling_flag_even_if_little_is_printed() {
     // Method: six blocks on both sides of a limit, stated as a regression and as an expectation,
-    // with `--quiet`; and a limit at the ratio itself, which no usual number of blocks settles.
+    // with `--quiet`; and a limit at the ratio itself, which no practical number of blocks decides.
     let home = Home::new();
     let wild = [3_000, 12_000, 8_000, 4_000, 10_000, 7_000];
     let open = study(&[("old", &[9_000; 6]), ("new", &wild)]);
@@ -75,7 +75,7 @@ fn open_expectations_name_the_settling_flag_even_if_little_is_printed() {
         ]),
     );
     let ended = home.run_abx(&["report", &equal, "--fail-if-slower", "0%"]);
-    ended.expect(0, &["move the limit away from it"]);
+    ended.expect(0, &["move the limit away from the ratio"]);
 }
 
 #[test]

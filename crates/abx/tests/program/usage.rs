@@ -432,7 +432,7 @@ fn a_port_in_use_is_named() {
     let home = Home::new();
     let server = Server::start(&[]);
     home.run_abx(&["serve", "--port", server.port()])
-        .expect(2, &[server.port(), "choose another one"]);
+        .expect(2, &[server.port(), "choose another address"]);
 }
 
 #[test]
