@@ -169,7 +169,10 @@ fn an_interrupted_search_continues() {
         let stderr = fs::read_to_string(home.join("stderr")).ok()?;
         stderr.contains("is like GOOD").then_some(())
     });
-    home.run_abx(&words).expect(2, &["still measuring"]);
+    let beside = home.abx(&words).output().unwrap();
+    let message = String::from_utf8_lossy(&beside.stderr);
+    assert_eq!(beside.status.code(), Some(2), "{message}");
+    assert!(message.contains("still measuring"), "{message}");
     running.signal(Signal::Int);
     let stopped = running.wait();
     stopped.expect(130, &[]);

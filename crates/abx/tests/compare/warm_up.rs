@@ -49,7 +49,11 @@ fn a_warm_up_is_refused_with_the_reason_for_loads_that_have_none() {
     let table = [
         (http, vec!["-c", "1,2"], "take turns in blocks"),
         (http, vec!["--slo", "p99<5ms"], "take turns in blocks"),
-        (http, vec!["--stages", "0:10@1s"], "make the first stage the warm-up"),
+        (
+            http,
+            vec!["--stages", "0:10@1s"],
+            "make the first stage the warm-up",
+        ),
         (
             "ws://127.0.0.1:9/",
             vec!["--shape", "connections"],
