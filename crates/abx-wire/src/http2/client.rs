@@ -5,17 +5,15 @@
 //! `requests.rs` writes requests and their bodies.
 
 use super::event::Event;
-use super::fault::{Fault, QUIET_FRAMES_MAX, StreamFault, UNREAD_REPLIES_BYTES_MAX};
+use super::fault::{
+    CANCEL, Fault, PROTOCOL_ERROR, QUIET_FRAMES_MAX, StreamFault, UNREAD_REPLIES_BYTES_MAX,
+};
 use super::frame::{self, FrameHeader, HEAD_BYTES, PAYLOAD_BYTES_MAX};
 use super::head::HeadReader;
 use super::header_block::{HeaderBlock, HeaderBlocks, PADDING};
 use super::settings::{self, PeerSettings, WINDOW};
 use super::streams::Streams;
 use crate::http1::{Done, INTERIM_MAX};
-
-/// The codes of errors that streams are reset with (RFC 9113, section 7).
-const PROTOCOL_ERROR: u32 = 0x1;
-const CANCEL: u32 = 0x8;
 
 /// A client, from its preface on.
 #[derive(Debug)]

@@ -29,10 +29,12 @@ pub enum Fault {
     #[error("a frame came on a stream that had ended")]
     StreamClosed,
     /// More than [`QUIET_FRAMES_MAX`] frames arrived without a part of a response, or from a client
-    /// without a part of a request; or a client left more than [`super::UNACKNOWLEDGED_MAX`]
-    /// streams without a response.
-    #[error("10,000 frames came that belong to no response")]
+    /// without a part of a request.
+    #[error("10,000 frames came that belong to no request or response")]
     Flood,
+    /// A client gave up more than [`super::UNACKNOWLEDGED_MAX`] streams before their responses.
+    #[error("1,000 streams were opened and given up")]
+    Abandoned,
     /// More than [`UNREAD_REPLIES_BYTES_MAX`] of replies, pongs above all, wait for a peer that
     /// does not read them.
     #[error("1 MiB of replies to its pings and settings wait, and it reads none of them")]
@@ -60,12 +62,14 @@ impl Fault {
     /// The code that the peer receives (section 7).
     pub(super) fn code(self) -> u32 {
         match self {
-            Fault::Http1 | Fault::Tls | Fault::Broken(_) => 0x1,
-            Fault::FlowControl => 0x3,
-            Fault::StreamClosed => 0x5,
-            Fault::FrameSize => 0x6,
-            Fault::Compression => 0x9,
-            Fault::HeadTooLarge | Fault::Flood | Fault::UnreadReplies => 0xb,
+            Fault::Http1 | Fault::Tls | Fault::Broken(_) => PROTOCOL_ERROR,
+            Fault::FlowControl => FLOW_CONTROL_ERROR,
+            Fault::StreamClosed => STREAM_CLOSED,
+            Fault::FrameSize => FRAME_SIZE_ERROR,
+            Fault::Compression => COMPRESSION_ERROR,
+            Fault::HeadTooLarge | Fault::Flood | Fault::Abandoned | Fault::UnreadReplies => {
+                ENHANCE_YOUR_CALM
+            }
         }
     }
 }
@@ -93,9 +97,13 @@ pub fn code_name(code: u32) -> &'static str {
     name.copied().unwrap_or("an unknown code")
 }
 
-/// The codes of errors that streams are reset with (RFC 9113, section 7).
+/// Error codes (RFC 9113, section 7).
 pub(super) const PROTOCOL_ERROR: u32 = 0x1;
-pub(super) const CANCEL_UNSENT: u32 = 0x2;
+pub(super) const INTERNAL_ERROR: u32 = 0x2;
 pub(super) const FLOW_CONTROL_ERROR: u32 = 0x3;
 pub(super) const STREAM_CLOSED: u32 = 0x5;
+pub(super) const FRAME_SIZE_ERROR: u32 = 0x6;
 pub(super) const REFUSED_STREAM: u32 = 0x7;
+pub(super) const CANCEL: u32 = 0x8;
+pub(super) const COMPRESSION_ERROR: u32 = 0x9;
+pub(super) const ENHANCE_YOUR_CALM: u32 = 0xb;

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use crate::kernel_files::read_lossy;
 
 /// Looking at more numbers than this costs more than looking at all existing processes.
-const NUMBERS_MAX: u32 = 2_000;
+pub(super) const NUMBERS_MAX: u32 = 2_000;
 /// SUBTLE: A number is given some microseconds before its process can be seen. The last
 /// ones of each look are looked at again, so that no process is born between two looks.
 const AGAIN: u32 = 64;

@@ -206,7 +206,10 @@ impl ProcTree {
         if self.forks != Some(forks) {
             // A process that has ended may have been a member; its parent has its time.
             self.is_accounted = false;
-            match self.births.since(births::last_number()) {
+            // After more forks the numbers may have begun again, and have passed the last one.
+            let few = |before: u64| forks.saturating_sub(before) <= births::NUMBERS_MAX.into();
+            let since = self.births.since(births::last_number());
+            match since.filter(|_| self.forks.is_some_and(few)) {
                 Some(numbers) => {
                     self.look_at(numbers)?;
                     self.forks = Some(forks);

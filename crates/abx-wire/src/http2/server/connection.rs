@@ -419,7 +419,7 @@ impl Server {
     pub(super) fn note_unacknowledged(&mut self) -> Result<(), Fault> {
         self.unacknowledged += 1;
         if self.unacknowledged > UNACKNOWLEDGED_MAX {
-            Err(Fault::Flood)
+            Err(Fault::Abandoned)
         } else {
             Ok(())
         }

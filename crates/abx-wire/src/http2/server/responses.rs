@@ -1,6 +1,6 @@
 //! Writes responses: a head, and the body as far as the client has room for it.
 
-use super::super::fault::CANCEL_UNSENT;
+use super::super::fault::INTERNAL_ERROR;
 use super::super::frame::{self, PAYLOAD_BYTES_MAX};
 use super::connection::Server;
 use super::head_writer::ResponseHead;
@@ -76,7 +76,7 @@ impl Server {
     /// Gives up a stream whose response cannot be completed.
     pub fn give_up(&mut self, number: u32, out: &mut Vec<u8>) {
         if self.streams.end(number, StreamEnd::Refused) {
-            frame::reset(out, number, CANCEL_UNSENT);
+            frame::reset(out, number, INTERNAL_ERROR);
         }
     }
 

@@ -166,12 +166,9 @@ impl Awaited {
         loop {
             let before = self.stash.len();
             let room = HEAD_BYTES_MAX - before;
-            let new = &input[..input.len().min(room)];
-            // A head ends with a line. The first bytes may show that they are of another protocol.
-            let may_be_whole = before == 0 || new.contains(&b'\n');
-            self.stash.extend_from_slice(new);
-            let read = if may_be_whole { self.read()? } else { None };
-            let (response, length) = match read {
+            self.stash
+                .extend_from_slice(&input[..input.len().min(room)]);
+            let (response, length) = match self.read()? {
                 Some(pair) => pair,
                 None if self.stash.len() < HEAD_BYTES_MAX => {
                     *input = &[];

@@ -280,7 +280,7 @@ fn floods_end_the_connection() {
         talk.read(&begun);
         let message = talk.read(&bytes.repeat(10_001));
         assert!(
-            message.ends_with("failed: 10,000 frames came that belong to no response"),
+            message.ends_with("failed: 10,000 frames came that belong to no request or response"),
             "{bytes:?}"
         );
     }
@@ -294,7 +294,7 @@ fn floods_end_the_connection() {
     let message = talk.read(&frame(CONTINUATION, 0, 1, b"").repeat(10_001));
     assert_eq!(
         message,
-        "failed: 10,000 frames came that belong to no response"
+        "failed: 10,000 frames came that belong to no request or response"
     );
 }
 
