@@ -158,7 +158,7 @@ fn the_counts_of_agents_outlive_the_controller() {
     );
     assert_eq!(record["end"]["reason"], "interrupted");
     assert_eq!(findings(&record, "collected").len(), 1);
-    let shown = home.run_abx(&["report", "last"]);
+    let shown = home.run_abx(&["report", "last", "--full"]);
     shown.expect(130, &[]);
     assert!(shown.stdout.contains("collected"), "{}", shown.stdout);
 
