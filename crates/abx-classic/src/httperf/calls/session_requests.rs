@@ -258,7 +258,7 @@ mod tests {
             ),
             ("--session-cookies", "requires session-oriented workload"),
             ("--max-connections=3", "are for sessions"),
-            ("--wsess=1,1,1 --wsesslog=1,1,f", "both"),
+            ("--wsess=1,1,1 --wsesslog=1,1,f", "exclude each other"),
             ("--wsess=1,1,1 --wlog=n,f", "--wlog=y"),
             ("--wsesslog=1,1,f --wset=3,1", "--wsesslog has all URIs"),
             (
