@@ -36,6 +36,26 @@ impl StudyRecord {
         }
     }
 
+    /// The study from the JSON of its file. The conclusions there are ignored.
+    ///
+    /// Other crates use the code that this function and [`StudyRecord::to_json`] make, as with
+    /// [`Measured::from_json`].
+    ///
+    /// # Errors
+    /// The text is not JSON, or not a record of a study or run.
+    pub fn from_json(text: &str) -> Result<StudyRecord, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The JSON of the file, on one line.
+    ///
+    /// # Panics
+    /// Never: every key is a string.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("every key is a string")
+    }
+
     /// Its parts if it is a run.
     #[must_use]
     pub fn run(&self) -> Option<RunView<'_>> {

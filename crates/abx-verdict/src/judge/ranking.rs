@@ -206,10 +206,11 @@ fn rank(
     let claims = behind_gate(&pairs, gate.ordered(view.study.is_ordered()));
     let others = family.compare(&behind, claims).into_iter();
     pairs.extend(others.map(|limited| limited.numbered(validity)));
-    Some(Ranking {
+    let order = in_order(&names, &family);
+    (order.len() > 1).then(|| Ranking {
         metric,
         load: load.name.clone(),
-        places: places(&in_order(&names, &family), &pairs),
+        places: places(&order, &pairs),
         pairs,
     })
 }

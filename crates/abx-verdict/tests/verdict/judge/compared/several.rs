@@ -6,7 +6,7 @@ use abx_stats::stop::Decision;
 use abx_verdict::{Comparison, Metric, Ranking, Verdict, may_stop};
 
 use abx_fixtures::{
-    OK, all_slices, judged, longer, pair, primary, response, sides, study, two_loads,
+    OK, all_slices, histogram, judged, longer, pair, primary, response, sides, study, two_loads,
 };
 
 /// Four subjects: `a` and `b` alike, `c` clearly faster, `d` slower but too noisy for any
@@ -408,7 +408,17 @@ fn subjects_that_keep_up_are_ranked_by_their_times_only_if_all_do() {
     // Method: three subjects that respond to all requests of an open loop; then one leaves a
     // fifth unsent; and one of four fails, so that it is void and decides nothing.
     let pairs: [(&str, &[u64]); 4] = ["a", "b", "c", "d"].map(|name| (name, &[OK; 6][..]));
-    let mut open = study(&pairs[..3]);
+    let with_times = |subjects: &[(&str, &[u64])]| {
+        let mut record = study(subjects);
+        for part in record.blocks.iter_mut().flat_map(|block| &mut block.loads) {
+            for (subject, _) in subjects {
+                let times = part.histograms.entry((*subject).to_owned()).or_default();
+                times.response = histogram(&[(18_000, 1_000)]);
+            }
+        }
+        record
+    };
+    let mut open = with_times(&pairs[..3]);
     open.loads[0].settings.arrivals.kind = abx_evidence::ArrivalKind::Constant;
     open.loads[0].settings.arrivals.rate_per_s = Some(100_000.0);
     assert_eq!(ranking(open.clone()).metric, Metric::ResponseP99);
@@ -422,7 +432,7 @@ fn subjects_that_keep_up_are_ranked_by_their_times_only_if_all_do() {
     one_behind.settings.contrasts = vec![contrast("b", "a", &[])];
     assert_eq!(ranking(one_behind).metric, Metric::Throughput);
     let arrivals = open.loads[0].settings.arrivals.clone();
-    open = study(&pairs);
+    open = with_times(&pairs);
     open.loads[0].settings.arrivals = arrivals;
     for slice in all_slices(&mut open).filter(|slice| slice.subject == "c") {
         let counts = [

@@ -527,12 +527,12 @@ fn a_capacity_beyond_the_grid_bounds_or_voids() {
     let finding = find(&compared.findings, FindingId::BeyondTheGrid).unwrap();
     assert_eq!(finding.level, Level::Bound);
     assert!(
-        finding.message.contains("that of new lies above"),
+        finding.message.contains("the capacity of new lies above"),
         "{finding:?}"
     );
     // Capacities cut off at the highest rate look more alike than they are.
     assert!(
-        finding.message.contains("the blocks may differ more"),
+        finding.message.contains("blocks may differ more"),
         "{finding:?}"
     );
     let both = capacity(&judged(over_rates(&[("old", above), ("new", above)])));

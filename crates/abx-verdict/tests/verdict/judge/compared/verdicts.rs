@@ -156,7 +156,7 @@ fn a_block_without_a_verified_response_has_no_ratio_and_voids() {
         for (finding, subject) in result.findings.iter().zip(silent) {
             assert_eq!(finding.subject.as_deref(), Some(*subject));
             assert!(finding.message.contains("1 of 6 blocks"), "{finding:?}");
-            assert!(finding.message.contains("index 4"), "{finding:?}");
+            assert!(finding.message.contains("first in block 5"), "{finding:?}");
         }
     }
 }

@@ -145,15 +145,15 @@ fn any_lost_packet_is_noted_with_its_kind() {
     // Method: one event in each block, of each kind alone.
     type Change = fn(&mut HostCounters);
     let kinds: [(FindingId, &str, Change); 6] = [
-        (FindingId::LostPackets, "sent again: 6", |host_counters| {
-            host_counters.retransmits = Some(1)
-        }),
         (
             FindingId::LostPackets,
-            "open a connection: 6",
-            |host_counters| host_counters.syn_retransmits = Some(1),
+            "retransmitted packets: 6",
+            |host_counters| host_counters.retransmits = Some(1),
         ),
-        (FindingId::LostPackets, "ran out: 6", |host_counters| {
+        (FindingId::LostPackets, "SYN packets: 6", |host_counters| {
+            host_counters.syn_retransmits = Some(1)
+        }),
+        (FindingId::LostPackets, "timeouts: 6", |host_counters| {
             host_counters.timeouts = Some(1)
         }),
         (

@@ -341,8 +341,8 @@ fn a_counted_start_that_is_slower_than_the_rest_is_noted() {
         Some(note.message.clone())
     };
     let slow = message(rates(1_500, 20), 0).expect("it is found");
-    let expected = "in the first 2.00 s the throughput was 25 % lower than in the rest, and it \
-                    counts: without it the throughput is 5.3 % higher";
+    let expected = "in the first 2.00 s the throughput was 25 % lower than in the rest, and this \
+                    part was counted: without it the throughput is 5.3 % higher";
     assert_eq!(slow, expected);
     assert_eq!(message(rates(2_500, 20), 0), None);
     assert_eq!(message(rates(2_000, 0), 0), None);
