@@ -2,7 +2,7 @@
 //! it has fetched them. The file contains no plan, because plans may contain keys and passwords.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,8 +10,10 @@ use abx_engine::input_file::read_up_to;
 use abx_evidence::{Measured, SliceTally};
 use serde::{Deserialize, Serialize};
 
+use crate::message::bytes;
+
 /// The schema that this version writes and reads.
-const SCHEMA: &str = "abx.final/1";
+const SCHEMA: &str = "abx.final/2";
 /// The ending of file names.
 const SUFFIX: &str = ".final.json";
 /// The number of files that are kept: the newest ones.
@@ -42,9 +44,7 @@ pub struct Final {
     schema: String,
     /// When it was written, in milliseconds since 1970-01-01 UTC.
     pub saved_unix_ms: u64,
-    #[serde(flatten)]
     pub author: Author,
-    #[serde(flatten)]
     pub counted: Counted,
 }
 
@@ -98,8 +98,9 @@ impl Final {
             file: file.to_owned(),
             why,
         };
+        let text = str::from_utf8(&bytes).map_err(|error| no_final(error.to_string()))?;
         let item: Final =
-            serde_json::from_slice(&bytes).map_err(|error| no_final(error.to_string()))?;
+            serde_json::from_str(text).map_err(|error| no_final(error.to_string()))?;
         if item.schema == SCHEMA {
             Ok(item)
         } else {
@@ -133,10 +134,10 @@ pub fn save(folder: &Path, item: &Final) -> io::Result<PathBuf> {
 }
 
 fn write(path: &Path, item: &Final) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
-    serde_json::to_writer(&mut file, item)?;
-    let file = file.into_inner().map_err(|error| error.into_error())?;
-    (&file).write_all(b"\n")?;
+    let mut text = bytes(item);
+    text.push(b'\n');
+    let mut file = File::create(path)?;
+    file.write_all(&text)?;
     file.sync_all()
 }
 

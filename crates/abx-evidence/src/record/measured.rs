@@ -94,6 +94,26 @@ impl Measured {
         self.settings.blocks.is_some()
     }
 
+    /// The measurements from their JSON.
+    ///
+    /// The code that reads and writes JSON is large. At the optimisation levels 0 and 1, other
+    /// crates use the copy that this function and [`Measured::to_json`] make, instead of one each.
+    ///
+    /// # Errors
+    /// The text is not JSON, or not of this form.
+    pub fn from_json(text: &str) -> Result<Measured, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The measurements as JSON on one line.
+    ///
+    /// # Panics
+    /// Never: every key is a string.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("every key is a string")
+    }
+
     /// Whether subjects are compared with each other.
     #[must_use]
     pub fn is_comparison(&self) -> bool {

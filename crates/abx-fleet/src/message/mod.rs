@@ -252,5 +252,5 @@ pub fn bytes(message: &impl Serialize) -> Vec<u8> {
 
 /// Reads a message; `None` if the bytes are not a message of this type.
 pub fn read<T: DeserializeOwned>(payload: &[u8]) -> Option<T> {
-    serde_json::from_slice(payload).ok()
+    serde_json::from_str(str::from_utf8(payload).ok()?).ok()
 }

@@ -182,8 +182,8 @@ pub fn user_folder(variable: &str, below_home: &str) -> PathBuf {
 /// # Errors
 /// The error of the system. A file that was there before is then unchanged.
 fn write_locked(path: &Path, document: &impl Serialize) -> io::Result<fs::File> {
-    write_by(path, Packing::Quick, RECORD_MODE, |mut file| {
-        serde_json::to_writer(&mut file, document)?;
+    write_by(path, Packing::Quick, RECORD_MODE, |file| {
+        file.write_all(&serde_json::to_vec(document)?)?;
         file.write_all(b"\n")
     })
 }

@@ -75,7 +75,9 @@ pub fn confirmed(search: &BisectRecord) -> Option<StudyRecord> {
 /// The record in a text of one of the [`SCHEMAS`].
 fn parse(text: &str, schema: &str, kind: Option<&str>) -> Result<SavedRecord, Box<dyn Error>> {
     Ok(match (schema, kind) {
-        (STUDY_SCHEMA | RUN_SCHEMA, _) => SavedRecord::Study(serde_json::from_str(text)?),
+        (STUDY_SCHEMA | RUN_SCHEMA, _) => {
+            SavedRecord::Study(Box::new(StudyRecord::from_json(text)?))
+        }
         (OLD_RUN_SCHEMA, _) => {
             let OldRun { measured } = serde_json::from_str(text)?;
             SavedRecord::Study(Box::new(StudyRecord::judged(measured)))

@@ -181,8 +181,10 @@ fn the_counts_of_agents_outlive_the_controller() {
     ] {
         let mut other = read_json(&second);
         match key {
-            "saved_twice" => other["late_ns"] = json!(u64::from(u32::MAX)),
-            key => other[key] = json!("another"),
+            "saved_twice" => other["counted"]["late_ns"] = json!(u64::from(u32::MAX)),
+            "plan_sha256" => other["counted"][key] = json!("another"),
+            "schema" => other[key] = json!("another"),
+            key => other["author"][key] = json!("another"),
         }
         let name = home.write("other.final.json", &other.to_string());
         let ended = collect(&home, &[&first, &second, &PathBuf::from(name)]);

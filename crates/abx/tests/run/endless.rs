@@ -23,10 +23,10 @@ fn peer(kind: &str, more: &[&str]) -> Foreign {
     })
 }
 
-/// The outcomes of a run of one second with a timeout of one second, which must end by itself.
+/// The outcomes of a short run with a timeout of one second, which must end by itself.
 fn outcomes_of(url: &str, words: &str) -> Value {
     let home = Home::new();
-    let usual = "-d 1s -c 2 --timeout 1s --json - -q";
+    let usual = "-d 400ms -c 2 --timeout 1s --json - -q";
     let words = format!("run {url} {usual} {words}");
     let ended = home.run_abx(&words.split_whitespace().collect::<Vec<_>>());
     ended.expect(3, &[]);

@@ -12,7 +12,7 @@ fn a_pause_of_abx_is_found_and_not_charged_to_the_server() {
     // Method: SIGSTOP to abx once the server is loaded, and SIGCONT after a second and a half.
     let home = Home::new();
     let server = Server::start(&[]);
-    let words = ["run", &server.url, "-d", "5s", "-c", "4", "--json", "-"];
+    let words = ["run", &server.url, "-d", "3s", "-c", "4", "--json", "-"];
     let running = home.start(&mut home.abx(&words));
     server.wait_until_loaded();
     send(running.id(), Signal::Stop);

@@ -54,7 +54,7 @@ fn a_slow_login_is_found_in_its_step_and_every_count_is_in_the_logs() {
         "--blocks",
         "2",
     ];
-    let more = ["--slice", "3s", "--pilot", "brief", "--json", "o.json"];
+    let more = ["--slice", "1500ms", "--pilot", "brief", "--json", "o.json"];
     let ended = home.run_abx(&[&words[..], &more].concat());
     let record = crate::support::read_json(&home.join("o.json"));
     ended.expect_measured(&record);

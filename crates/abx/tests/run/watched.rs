@@ -182,7 +182,7 @@ fn progress_of_a_run_is_shown_only_on_a_terminal() {
     // file, to which only the announcement and the record are printed.
     let home = Home::new();
     let server = Server::start(&[]);
-    let words = format!("{} -c 2 -d 1", server.url);
+    let words = format!("{} -c 2 -d 1 -r 500", server.url);
     let quiet = format!("{words} --quiet");
     for (words, settings) in [
         (&quiet, &[][..]),
@@ -193,7 +193,7 @@ fn progress_of_a_run_is_shown_only_on_a_terminal() {
         assert_eq!(live_lines(&ended), [""; 0], "{settings:?}");
         assert!(ended.stdout.contains("Throughput: "), "{ended:#?}");
     }
-    let ended = home.run_abx(&["run", &server.url, "-c", "2", "-d", "1"]);
+    let ended = home.run_abx(&["run", &server.url, "-c", "2", "-d", "1", "-r", "500"]);
     let lines: Vec<&str> = ended.stderr.lines().collect();
     let [first, .., record, again] = &lines[..] else {
         panic!("{ended:#?}");
