@@ -53,6 +53,7 @@ impl LoadOptions {
 
     /// The timeout in ns, at most `u64::MAX`.
     #[must_use]
+    #[inline]
     pub fn timeout_ns(&self) -> u64 {
         u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX)
     }
