@@ -48,6 +48,22 @@ pub fn serve(
     on_ready: impl FnOnce(ServerAddress),
     on_refusal: impl Fn(&io::Error),
 ) -> Result<(), ServeError> {
+    let mut on_ready = Some(on_ready);
+    let once = &mut |address| {
+        if let Some(on_ready) = on_ready.take() {
+            on_ready(address);
+        }
+    };
+    run(config, once, &on_refusal)
+}
+
+/// [`serve`], compiled in this crate. With types of the caller's, the code of all models would be
+/// optimised as little as the caller.
+fn run(
+    config: &ServerConfig,
+    on_ready: &mut dyn FnMut(ServerAddress),
+    on_refusal: &dyn Fn(&io::Error),
+) -> Result<(), ServeError> {
     config.check()?;
     let site = ServedContent::open(config)?;
     match config.model {
