@@ -33,6 +33,7 @@ pub mod testing;
 mod trial;
 mod workers;
 
+pub use abx_wire::websocket::MESSAGE_BYTES_MAX;
 #[cfg(any(test, fuzzing))]
 pub use connection::template::fuzz as template_fuzz;
 pub use io::TlsPlanError;

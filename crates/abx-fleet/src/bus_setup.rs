@@ -17,7 +17,6 @@ use rcgen::{
 };
 
 use crate::bus::nats::inbox;
-use crate::message::build::hex;
 use crate::message::subject::{
     ALL_AGENTS, ALL_RUNS, address, agent_subject, beat_subject, control_subject, join_subject,
 };
@@ -198,7 +197,7 @@ fn list(subjects: &[String]) -> String {
 fn password() -> io::Result<String> {
     let mut bytes = [0; PASSWORD_BYTES];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(hex(&bytes))
+    Ok(abx_model::hex(&bytes))
 }
 
 /// Whether a text may be the name or address of a machine.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Line, clean_name};
+use crate::{Line, frame_name};
 pub use form::FoldedError;
 use form::{FRAMES_MAX, FoldedForm, FormIndex};
 
@@ -34,7 +34,7 @@ struct Stack {
 }
 
 impl Folded {
-    /// Counts a stack; its frames stand outermost first. Names are cleaned ([`clean_name`]), and
+    /// Counts a stack; its frames stand outermost first. Names are cleaned ([`frame_name`]), and
     /// frames beyond 512 left out, outermost first.
     pub fn add<'a>(
         &mut self,
@@ -105,7 +105,7 @@ impl Folded {
     /// read it. A stack without frames has its line in their place.
     #[must_use]
     pub fn to_text(&self, before: &[&str]) -> String {
-        let before: String = before.iter().map(|name| clean_name(name) + ";").collect();
+        let before: String = before.iter().map(|name| frame_name(name) + ";").collect();
         let stacks = self.stacks().map(|(line, frames, samples)| match frames {
             [] => format!("{before}[{line}] {samples}\n"),
             frames => format!("{before}{} {samples}\n", frames.join(";")),
@@ -127,7 +127,7 @@ impl Folded {
     }
 
     fn name(&mut self, name: &str) -> Arc<str> {
-        let name = clean_name(name);
+        let name = frame_name(name);
         if let Some(known) = self.names.get(name.as_str()) {
             return Arc::clone(known);
         }

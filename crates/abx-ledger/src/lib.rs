@@ -5,10 +5,10 @@
 //! from the system except the memory maps, programs and symbol files of the sampled processes.
 //! Without the feature `collector` only the data is here, for records.
 
-mod clean_name;
 #[cfg(feature = "collector")]
 mod collector;
 mod folded;
+mod frame_name;
 #[cfg(feature = "collector")]
 mod kernel;
 mod ledger;
@@ -22,10 +22,10 @@ mod waits;
 #[cfg(all(feature = "collector", any(test, fuzzing)))]
 pub mod fuzz;
 
-pub use clean_name::{clean_name, is_hidden};
 #[cfg(feature = "collector")]
 pub use collector::Collector;
 pub use folded::{Folded, FoldedError};
+pub use frame_name::{frame_name, is_hidden};
 #[cfg(feature = "collector")]
 pub use kernel::{Kallsyms, line_of_kernel_chain};
 pub use ledger::Ledger;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::clean_name::clean_name;
+use crate::frame_name::frame_name;
 
 /// A part of CPU time. Its text, in records too, is such as `system call openat`, `user nginx` or
 /// `page faults`.
@@ -49,13 +49,13 @@ impl Line {
     /// The system call of this name.
     #[must_use]
     pub fn system_call(name: &str) -> Line {
-        Line::SystemCall(clean_name(name))
+        Line::SystemCall(frame_name(name))
     }
 
     /// The code of the program or library of this name.
     #[must_use]
     pub fn user(name: &str) -> Line {
-        Line::User(clean_name(name))
+        Line::User(frame_name(name))
     }
 }
 
@@ -84,7 +84,7 @@ impl FromStr for Line {
         }
         let line = WITHOUT_NAME.iter().find(|(_, known)| *known == text);
         let line = line.map(|(line, _)| line.clone());
-        line.ok_or_else(|| LineError(clean_name(text)))
+        line.ok_or_else(|| LineError(frame_name(text)))
     }
 }
 

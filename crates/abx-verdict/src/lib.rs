@@ -44,7 +44,7 @@ pub use judge::why::flame_graph::{
 pub use judge::why::purpose::Purpose;
 pub use judge::why::sampled_sides::CostDifference;
 pub use judge::{blocks_until_precise, is_hopeless, judge};
-pub use listing::fingerprint::Fingerprint;
+pub use listing::fingerprint::{Fingerprint, is_same_memory};
 pub use listing::{catalog, history, plan, trend};
 pub use pooled::{PoolError, Pooled, PooledComparison, pooled};
 pub use series::{

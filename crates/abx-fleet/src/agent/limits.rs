@@ -1,7 +1,8 @@
 //! The limits of an agent, which the owner of its machine sets, not the controller.
 
 use abx_engine::schedule::{Arrivals, PerSecond};
-use abx_engine::{LoadPart, LoadPlan, Pacing, SliceEnd, SlicePlan};
+use abx_engine::{LoadPart, LoadPlan, MESSAGE_BYTES_MAX, Pacing, SliceEnd, SlicePlan};
+use abx_model::descriptors_needed;
 
 use super::allowed_target::AllowedTarget;
 
@@ -24,8 +25,6 @@ const IN_FLIGHT_MAX: u64 = 1 << 20;
 const REQUESTS_MAX: u64 = 100_000;
 /// Local addresses of a load, at most.
 const SOURCES_MAX: u64 = 10_000;
-/// Bytes of a WebSocket message, at most, as in study files.
-const MESSAGE_BYTES_MAX: u64 = 16 << 20;
 /// Bytes of a socket's buffer, at most.
 const BUFFER_BYTES_MAX: u64 = 1 << 30;
 /// Requests that each worker keeps in a request log, at most.
@@ -36,9 +35,6 @@ const INTERVAL_NS_MIN: u64 = 1_000_000;
 const SLICE_SECONDS_MAX: u64 = 31 * 86_400;
 const SLICE_REQUESTS_MAX: u64 = 1_000_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
-
-/// Descriptors that an agent needs in addition to those of connections.
-const DESCRIPTORS_OWN: u64 = 64;
 
 impl AgentLimits {
     /// Why these threads cannot generate a part of a load; `None` if they can.
@@ -74,7 +70,7 @@ impl AgentLimits {
         }
         let (first, next) = part.connections(plan.connections.into());
         let connections = next.saturating_sub(first);
-        let needed = connections.div_ceil(threads.max(1) as u64) + DESCRIPTORS_OWN;
+        let needed = descriptors_needed(connections, threads);
         if needed > self.descriptors {
             return Some(format!(
                 "{connections} connections on {threads} thread(s) need {needed} file descriptors \
@@ -131,7 +127,7 @@ fn size_refusal(plan: &LoadPlan, part: LoadPart) -> Option<String> {
         (
             "bytes in one message",
             message_bytes.into(),
-            MESSAGE_BYTES_MAX,
+            MESSAGE_BYTES_MAX.into(),
         ),
         (
             "bytes in one socket buffer",

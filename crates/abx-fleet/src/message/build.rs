@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 
+use abx_model::hex;
 use sha2::{Digest, Sha256};
 
 /// The SHA-256 of the running program, which is the same for controller and agents.
@@ -22,10 +23,4 @@ pub fn own_build() -> io::Result<String> {
 pub fn random_id() -> io::Result<String> {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/uuid")?;
     Ok(id.trim().to_owned())
-}
-
-/// Bytes as hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
-    digits.collect()
 }

@@ -11,11 +11,11 @@ pub mod text;
 
 use abx_engine::{LoadPart, LoadPlan, ReportedInterval, SlicePlan};
 use abx_evidence::{Measured, Outcomes, SliceTally};
+use abx_model::hex;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use build::hex;
 use text::printable;
 
 /// The version of the protocol.

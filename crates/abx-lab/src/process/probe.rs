@@ -12,8 +12,8 @@ use abx_sys::ServerAddress;
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::xxh3_64;
 
+use abx_model::hex;
 use abx_study::subject::{Source, Subject};
-use abx_study::units::hex;
 use abx_study::{Load, RequestSpec};
 
 /// The request of a probe.

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
-use abx_study::units::hex;
+use abx_model::hex;
 use sha2::{Digest, Sha256};
 
 use super::git::Git;

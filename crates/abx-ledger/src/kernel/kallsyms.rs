@@ -109,7 +109,7 @@ impl Kallsyms {
 
     fn push(&mut self, start: u64, kind: char, name: &str) {
         let name_start = self.names.len();
-        self.names.push_str(&crate::clean_name(name));
+        self.names.push_str(&crate::frame_name(name));
         let (Ok(name_start), Ok(name_end)) =
             (u32::try_from(name_start), u32::try_from(self.names.len()))
         else {

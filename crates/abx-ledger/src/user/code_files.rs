@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::code_kind::{CodeKind, FileId};
 use super::maps_file::CodeMapping;
-use crate::clean_name;
+use crate::frame_name;
 
 /// The files by path and inode.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl CodeFiles {
                 let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or(file);
                 let is_file = path.first() == Some(&b'/');
                 self.files.push(CodeFile {
-                    name: clean_name(&String::from_utf8_lossy(name)),
+                    name: frame_name(&String::from_utf8_lossy(name)),
                     path: PathBuf::from(OsStr::from_bytes(path)),
                     inode: mapping.inode,
                     state: if is_file {

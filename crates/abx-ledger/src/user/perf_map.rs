@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use crate::clean_name;
+use crate::frame_name;
 
 /// The functions by address. A later line replaces an earlier one of the same address.
 #[derive(Debug, Clone, Default)]
@@ -31,7 +31,7 @@ impl PerfMap {
             }
             let text = String::from_utf8_lossy(&line);
             if let Some((start, size, name)) = parse_line(&text) {
-                map.functions.insert(start, (size, clean_name(name)));
+                map.functions.insert(start, (size, frame_name(name)));
             }
         }
     }

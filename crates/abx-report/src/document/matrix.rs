@@ -247,9 +247,20 @@ fn code_of(name: &str) -> String {
     names.join(" ÷ ")
 }
 
-/// The part of the name that the loads of a sweep share: `kept` of `kept-c50`.
+/// The part of the name that the loads of a sweep share: `kept` of `kept-c50`. Other names, such as
+/// `api-read`, share nothing.
 pub(super) fn stem(load: &str) -> &str {
-    load.rsplit_once('-').map_or(load, |(stem, _)| stem)
+    let is_value = |suffix: &str| {
+        let value = suffix.trim_start_matches(|letter: char| letter.is_ascii_lowercase());
+        let digits = value.trim_end_matches("pct");
+        !digits.is_empty()
+            && digits
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
+    let parts = load.rsplit_once('-');
+    let of_sweep = parts.filter(|(_, suffix)| is_value(suffix));
+    of_sweep.map_or(load, |(stem, _)| stem)
 }
 
 const COLUMNS_MAX: usize = 4;

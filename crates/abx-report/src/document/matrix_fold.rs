@@ -248,6 +248,15 @@ mod tests {
     }
 
     #[test]
+    fn loads_that_only_begin_alike_have_a_column_each() {
+        // Method: names that share their first part, without a value after it.
+        let cells = ["1.20", "1.30", "1.40"].map(|ratio| verdict(Verdict::Faster, ratio));
+        let named = ["api-read", "api-write", "api-v"].into_iter().zip(cells);
+        let expected = ["1.20 ▲", "1.30 ▲", "1.40 ▲"];
+        assert_eq!(folded(&matrix(named.collect())), expected);
+    }
+
+    #[test]
     fn bounds_on_one_side_have_one_end() {
         // Method: bounds above 1, below 1, on both sides, one of two, and equal ratios.
         let table = [

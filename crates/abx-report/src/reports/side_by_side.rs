@@ -8,7 +8,7 @@ use crate::html::markup::{Markup, element, missing, note};
 use crate::html::page::Page;
 use crate::sections::compared::ratios::{RatioRow, table};
 use crate::sections::compared::verdicts::title;
-use crate::words::metrics::metric_name;
+use crate::words::metrics::{metric_name, rate_of_all};
 use crate::words::style::LINE;
 use crate::words::times::{at_least_legend, time};
 use crate::words::units::{TimeUnit, UNKNOWN, count, date, figure, or_unknown, percent};
@@ -107,7 +107,18 @@ fn figures(records: &[NamedRecord<'_>]) -> Markup {
             .iter()
             .map(|(_, summary)| summary.response_time_us.p50),
     );
-    let mut headers: Vec<String> = ["record", "subject", "load", "requests/s"]
+    let rates: Vec<&str> = records
+        .iter()
+        .map(|named| rate_of_all(named.record))
+        .collect();
+    let rate =
+        rates.iter().skip(1).fold(
+            rates[0],
+            |rate, other| {
+                if rate == *other { rate } else { "per second" }
+            },
+        );
+    let mut headers: Vec<String> = ["record", "subject", "load", rate]
         .map(str::to_owned)
         .into();
     headers.extend(SHOWN.map(|figure| format!("{} {}", figure.name(), unit.sign())));

@@ -33,23 +33,22 @@ struct Flame<'a> {
 /// A graph for each pair and each subject that was sampled, and how to read them; nothing unless
 /// any was.
 pub(crate) fn flame_graphs(measured: &Measured, conclusions: &Conclusions) -> Document {
-    let flames: Vec<Flame> = measured
-        .loads
-        .iter()
-        .flat_map(|load| flames_under(measured, conclusions, load))
-        .collect();
-    let shown = &flames[..flames.len().min(GRAPHS_MAX)];
+    // Each graph merges the stacks of all blocks, so only those that are drawn are made.
+    let loads = measured.loads.iter();
+    let flames = loads.flat_map(|load| flames_under(measured, conclusions, load));
+    let shown: Vec<Flame> = flames.take(GRAPHS_MAX).collect();
+    let sampled = conclusions.cpu_differences.len() + conclusions.cpu_ledgers.len();
     let bytes = GRAPH_BYTES_MAX.min(BYTES_MAX / shown.len().max(1));
     let mut out = Document::default();
     for (number, flame) in shown.iter().enumerate() {
         out.figures(vec![flame.figure(measured, number, bytes)]);
     }
-    if flames.len() > shown.len() {
+    if sampled > shown.len() && shown.len() == GRAPHS_MAX {
         out.note(format!(
             "{} of {} flame graphs are drawn. `--folded FILE` has the call chains of all subjects \
              under all loads.",
             count(shown.len() as u64),
-            count(flames.len() as u64)
+            count(sampled as u64)
         ));
     }
     out.explained(HOW_TO_READ)
@@ -60,10 +59,10 @@ fn flames_under<'a>(
     measured: &'a Measured,
     conclusions: &'a Conclusions,
     load: &'a LoadRecord,
-) -> Vec<Flame<'a>> {
+) -> impl Iterator<Item = Flame<'a>> {
     let pairs = conclusions.cpu_differences.iter();
-    let pairs = pairs.filter(|difference| difference.load == load.name);
-    let pairs = pairs.filter_map(|difference| {
+    let pairs = pairs.filter(move |difference| difference.load == load.name);
+    let pairs = pairs.filter_map(move |difference| {
         let pair = [difference.subject.as_str(), difference.baseline.as_str()];
         Some(Flame {
             load,
@@ -72,15 +71,15 @@ fn flames_under<'a>(
         })
     });
     let subjects = conclusions.cpu_ledgers.iter();
-    let subjects = subjects.filter(|ledger| ledger.load == load.name);
-    let subjects = subjects.filter_map(|ledger| {
+    let subjects = subjects.filter(move |ledger| ledger.load == load.name);
+    let subjects = subjects.filter_map(move |ledger| {
         Some(Flame {
             load,
             who: [Some(&ledger.subject), None],
             graph: flame_graph(measured, load, &ledger.subject)?,
         })
     });
-    pairs.chain(subjects).collect()
+    pairs.chain(subjects)
 }
 
 impl Flame<'_> {

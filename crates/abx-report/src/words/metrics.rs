@@ -77,6 +77,20 @@ pub(crate) fn rate_under(record: &StudyRecord, load: &str) -> &'static str {
     rate_name(shape_under(record, load))
 }
 
+/// The unit of throughput of all loads; "per second" if they differ.
+pub(crate) fn rate_of_all(record: &StudyRecord) -> &'static str {
+    let loads = record.measured.loads.iter();
+    let mut rates = loads.map(|load| rate_name(load.settings.exchange.shape));
+    let Some(rate) = rates.next() else {
+        return rate_name(LoadShape::default());
+    };
+    if rates.all(|other| other == rate) {
+        rate
+    } else {
+        "per second"
+    }
+}
+
 pub(crate) fn rate_name(shape: LoadShape) -> &'static str {
     match shape {
         LoadShape::Request => "requests/s",

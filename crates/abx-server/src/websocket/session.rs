@@ -64,7 +64,7 @@ impl UpgradeRequest {
             (Err(fault), _) => Some(UpgradeRequest::Refused(fault)),
             (Ok(Some(offer)), room) => {
                 let mut response = Vec::new();
-                let server = Server::accept(&offer, LIMITS, &mut response);
+                let server = Server::accept(&offer, SizeLimits::default(), &mut response);
                 let session = Box::new(WebSocketSession {
                     server,
                     room,
@@ -146,12 +146,6 @@ impl WebSocketSession {
         let _ = self.server.close(close, out);
     }
 }
-
-/// The limits for a client's messages; a longer message ends the session with code 1009.
-const LIMITS: SizeLimits = SizeLimits {
-    frame_bytes: 16 << 20,
-    message_bytes: 16 << 20,
-};
 
 /// How many bytes may wait to be sent to a member of a room when another message arrives. A member
 /// with more gets a close with code 1008 and leaves the room.

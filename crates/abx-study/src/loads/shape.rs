@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
+pub use abx_engine::MESSAGE_BYTES_MAX;
 use abx_evidence::{ExpectedStatus, LoadShape};
 
 /// The default payload of a message, in bytes: as long as the page of the built-in server.
 pub const MESSAGE_BYTES: u32 = 87;
-/// The longest payload that can be requested, in bytes.
-pub const MESSAGE_BYTES_MAX: u32 = 16 << 20;
 /// The shortest payload of a broadcast, in bytes: it carries its number.
 pub const BROADCAST_BYTES_MIN: u32 = 16;
 /// How long connections are held by default.

@@ -11,7 +11,6 @@ use sha2::{Digest, Sha256};
 
 use crate::requests::numbered::BODIES_BYTES_MAX;
 use crate::requests::request_placeholder::without_placeholders;
-use crate::units::hex;
 
 /// A form as it is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -198,7 +197,7 @@ fn boundary(parts: &[Part]) -> String {
         hasher.update(&part.head);
         hasher.update(&part.content);
     }
-    format!("abx-{}", &hex(&hasher.finalize())[..32])
+    format!("abx-{}", &abx_model::hex(&hasher.finalize())[..32])
 }
 
 /// A name between quotation marks, as browsers write it (HTML, section 4.10.22.8).

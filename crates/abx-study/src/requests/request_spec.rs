@@ -5,8 +5,6 @@ use abx_evidence::ExpectedStatus;
 use abx_evidence::record::{RequestBody, RequestSettings};
 use sha2::{Digest, Sha256};
 
-use crate::units;
-
 /// A request, before its server is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestSpec {
@@ -82,7 +80,7 @@ impl RequestSpec {
     pub(crate) fn settings(&self) -> RequestSettings {
         let body = (!self.body.is_empty()).then(|| RequestBody {
             bytes: self.body.len() as u64,
-            sha256: units::hex(&Sha256::digest(&self.body)),
+            sha256: abx_model::hex(&Sha256::digest(&self.body)),
             text: std::str::from_utf8(&self.body)
                 .ok()
                 .filter(|text| text.len() <= BODY_TEXT_BYTES_MAX && !self.is_form)

@@ -7,7 +7,6 @@ use sha2::{Digest, Sha256};
 use super::model::{Need, RunSpec, ServerSpec, StudyFile};
 use crate::servers::launch::Launch;
 use crate::servers::service::HealthCheck;
-use crate::units;
 
 /// A command that abx runs for a study file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +61,7 @@ impl StudyFile {
         for service in &self.services {
             text.push_str(&format!("{:?}{:?}", service.health, service.seed));
         }
-        units::hex(&Sha256::digest(text))
+        abx_model::hex(&Sha256::digest(text))
     }
 }
 

@@ -1,13 +1,13 @@
 //! Checks of a machine's settings.
 
+use abx_model::OWN_DESCRIPTORS;
+
 use super::record::{Check, CheckStatus, Pressure, Quota, Readings};
 
 /// The number of descriptors of a thread or server that is enough for usual loads.
 const DESCRIPTORS_USUAL: u64 = 16_384;
 /// With fewer descriptors, not even small loads and their servers' files are possible.
 const DESCRIPTORS_MIN: u64 = 256;
-/// Descriptors that abx needs in addition to connections.
-const DESCRIPTORS_OWN: u64 = 64;
 /// Ports of one address: the kernel's default range has 28,232.
 const PORTS_USUAL: u64 = 16_384;
 /// Connections that are opened at once when a load begins.
@@ -182,7 +182,7 @@ fn descriptors(readings: &Readings) -> Check {
     let (soft, hard) = (readings.descriptors_soft, readings.descriptors_hard);
     let connections = match hard {
         u64::MAX => "as many connections as ports allow".to_owned(),
-        hard => format!("{} connections", hard.saturating_sub(DESCRIPTORS_OWN)),
+        hard => format!("{} connections", hard.saturating_sub(OWN_DESCRIPTORS)),
     };
     let limit = |value: u64| match value {
         u64::MAX => "no limit".to_owned(),

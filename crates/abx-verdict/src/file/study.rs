@@ -126,6 +126,9 @@ impl Serialize for StudyRecord {
 /// The most pairs of a subject and a load that are judged: a hundred times as many as the largest
 /// known study has.
 const PAIRS_MAX: usize = 10_000;
+/// The most subjects that are judged: rankings compare each with each. The largest known study has
+/// 31.
+const SUBJECTS_MAX: usize = 300;
 
 /// Reads the measurements and judges them. The conclusions in the file are ignored.
 impl<'de> Deserialize<'de> for StudyRecord {
@@ -134,6 +137,10 @@ impl<'de> Deserialize<'de> for StudyRecord {
         let pairs = measured.subjects.len() * measured.loads.len();
         if pairs > PAIRS_MAX {
             let why = format!("its subjects have more than {PAIRS_MAX} loads together");
+            return Err(D::Error::custom(why));
+        }
+        if measured.subjects.len() > SUBJECTS_MAX {
+            let why = format!("it has more than {SUBJECTS_MAX} subjects");
             return Err(D::Error::custom(why));
         }
         Ok(StudyRecord::judged(measured))

@@ -230,8 +230,9 @@ impl<'a> RateGrid<'a> {
             })
             .collect();
         let [first, last] = [self.loads.first()?, self.loads.last()?].map(|load| rate(load));
+        let units = self.loads.first()?.load.settings.exchange.shape.units();
         let message = format!(
-            "abx searched for the capacity by {} from {first:.0} to {last:.0} requests/s, and {}{}",
+            "abx searched for the capacity by {} from {first:.0} to {last:.0} {units}/s, and {}{}",
             self.objective,
             texts.join(", and "),
             match level {

@@ -1,6 +1,8 @@
 //! Rankings: the range of places that each of several subjects may have, as far as the blocks
 //! decide their order.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -307,15 +309,13 @@ fn better(pair: &Comparison) -> Option<(&str, &str)> {
 }
 
 fn places(order: &[&str], pairs: &[Comparison]) -> Vec<Place> {
-    let mut certain: Vec<(&str, &str)> = pairs.iter().filter_map(better).collect();
+    let mut certain: BTreeSet<(&str, &str)> = pairs.iter().filter_map(better).collect();
     // A subject above another is above all that the other is above.
     for middle in order {
         let above = certain.iter().filter(|(_, worse)| worse == middle);
         let below = || certain.iter().filter(|(better, _)| better == middle);
         let follows = above.flat_map(|(better, _)| below().map(|(_, worse)| (*better, *worse)));
-        let new: Vec<_> = follows
-            .filter(|pair| pair.0 != pair.1 && !certain.contains(pair))
-            .collect();
+        let new: Vec<_> = follows.filter(|pair| pair.0 != pair.1).collect();
         certain.extend(new);
     }
     let place = |subject: &&str| {

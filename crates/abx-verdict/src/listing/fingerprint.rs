@@ -53,17 +53,22 @@ impl Fingerprint {
     /// Whether it is of the same machine, however threads and CPUs were divided.
     #[must_use]
     pub fn is_same_machine(&self, other: &Fingerprint) -> bool {
-        let is_same_memory = match (self.memory_bytes, other.memory_bytes) {
-            (Some(bytes), Some(other)) => {
-                bytes.abs_diff(other) as f64 <= MEMORY_APART * bytes.max(other) as f64
-            }
-            (bytes, other) => bytes == other,
-        };
-        is_same_memory
+        is_same_memory(self.memory_bytes, other.memory_bytes)
             && self.cpu_model == other.cpu_model
             && self.cpus == other.cpus
             && self.kernel == other.kernel
             && self.is_virtual == other.is_virtual
+    }
+}
+
+/// Whether two readings of a machine's memory are about the same.
+#[must_use]
+pub fn is_same_memory(bytes: Option<u64>, other: Option<u64>) -> bool {
+    match (bytes, other) {
+        (Some(bytes), Some(other)) => {
+            bytes.abs_diff(other) as f64 <= MEMORY_APART * bytes.max(other) as f64
+        }
+        (bytes, other) => bytes == other,
     }
 }
 

@@ -7,6 +7,9 @@ use super::frame::{CONTROL_PAYLOAD_BYTES_MAX, FRAME_HEAD_BYTES_MAX, FrameHead, O
 use super::mask::Mask;
 use super::utf8::{NotUtf8, Utf8};
 
+/// The longest message that abx sends and accepts, in bytes: 16 MiB.
+pub const MESSAGE_BYTES_MAX: u32 = 16 << 20;
+
 /// Limits on what is accepted from a peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeLimits {
@@ -17,11 +20,11 @@ pub struct SizeLimits {
 }
 
 impl Default for SizeLimits {
-    /// 16 MiB for both.
+    /// [`MESSAGE_BYTES_MAX`] for both.
     fn default() -> SizeLimits {
         SizeLimits {
-            frame_bytes: 16 << 20,
-            message_bytes: 16 << 20,
+            frame_bytes: MESSAGE_BYTES_MAX.into(),
+            message_bytes: MESSAGE_BYTES_MAX.into(),
         }
     }
 }

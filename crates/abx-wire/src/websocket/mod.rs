@@ -27,7 +27,7 @@ pub use close_code::CloseCode;
 pub use event::{BEGINNING_BYTES, Event, Message, MessageKind};
 pub use fault::Fault;
 pub use handshake::{EncodedOpening, NONCE_BYTES, Offer, OfferFault, Opening, OpeningError};
-pub use inbound::SizeLimits;
+pub use inbound::{MESSAGE_BYTES_MAX, SizeLimits};
 pub use mask::Masking;
 pub use outbound::{
     CONTROL_BYTES_MAX, FragmentPlace, NotOpen, masked_message_frame, message_frame,

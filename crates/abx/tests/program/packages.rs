@@ -65,7 +65,7 @@ fn only_file(folder: &Path, end: &str) -> PathBuf {
 }
 
 /// Files that every way to install abx puts below the prefix.
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 11] = [
     "bin/abx",
     "share/bash-completion/completions/abx",
     "share/fish/vendor_completions.d/abx.fish",
@@ -73,8 +73,10 @@ const PARTS: [&str; 9] = [
     "share/man/man1/abx-compare.1",
     "share/man/man1/abx-study-run.1",
     "share/doc/abx/README.md",
+    "share/doc/abx/SECURITY.md",
     "share/doc/abx/docs/guides/ci.md",
     "share/doc/abx/examples/ci/compare-revisions",
+    "share/doc/abx/studies/event-servers/README.md",
 ];
 
 #[test]

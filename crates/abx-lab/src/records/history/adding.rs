@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use abx_study::units::hex;
+use abx_model::hex;
 use abx_verdict::history::{Entry, Outline, OutlineError};
 use sha2::{Digest, Sha256};
 

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::{fs, io};
 
-use abx_study::units::hex;
+use abx_model::hex;
 use abx_verdict::history::Outline;
 use sha2::{Digest, Sha256};
 

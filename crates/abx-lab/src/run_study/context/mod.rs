@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use abx_engine::{Engine, EngineError, EnginePlan, LoadGenerator};
 use abx_evidence::Waiting;
 use abx_evidence::record::Machine;
+use abx_model::descriptors_needed;
 use abx_sys::Nanos;
 use abx_sys::conditions::Conditions;
 use abx_sys::cpus::CpuSplit;
@@ -23,9 +24,6 @@ use crate::run_study::context::waiting::{CpuAssignment, Obstacle};
 use crate::run_study::context::worker_threads::Room;
 use abx_study::subject::{Source, Subject};
 use abx_study::{Load, Pin, Study};
-
-/// Descriptors that abx needs in addition to those of connections.
-const OTHER_DESCRIPTORS: u64 = 64;
 
 /// Why a study does not begin. Nothing was started.
 #[derive(Debug, thiserror::Error)]
@@ -88,15 +86,6 @@ pub struct StudyContext<'a> {
     pub profiler: Option<Profiler>,
     /// Receives the current wait.
     pub on_pending: &'a dyn Fn(Pending),
-}
-
-/// File descriptors that each worker thread needs if they share these connections.
-#[must_use]
-pub fn descriptors_needed(connections: u64, threads: usize) -> u64 {
-    let threads = u64::try_from(threads.max(1)).unwrap_or(u64::MAX);
-    connections
-        .div_ceil(threads)
-        .saturating_add(OTHER_DESCRIPTORS)
 }
 
 /// Assigns the CPUs. If every server runs elsewhere, the generator gets all of them.

@@ -3,12 +3,11 @@
 use std::fmt;
 
 use abx_evidence::Measured;
+use abx_verdict::is_same_memory;
 use serde_json::{Value, json};
 
 /// How many characters of a value are shown.
 const CHARACTERS_MAX: usize = 200;
-/// The share of a machine's memory that may differ between boots.
-const MEMORY_SHARE: f64 = 0.02;
 
 /// The first value that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,8 +107,7 @@ fn identity(record: &Measured) -> Value {
 
 /// Machines without the size of their memory, if it is about the same.
 fn machines(saved: &Measured, fresh: &Measured) -> [Value; 2] {
-    let bytes = |record: &Measured| record.machine.memory_bytes.unwrap_or_default() as f64;
-    let is_near = (bytes(saved) - bytes(fresh)).abs() <= MEMORY_SHARE * bytes(saved);
+    let is_near = is_same_memory(saved.machine.memory_bytes, fresh.machine.memory_bytes);
     [saved, fresh].map(|record| {
         let mut machine = record.machine.clone();
         machine.memory_bytes = machine.memory_bytes.filter(|_| !is_near);

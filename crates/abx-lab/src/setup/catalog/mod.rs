@@ -15,8 +15,8 @@ use sha2::{Digest, Sha256};
 
 pub use check::{CheckEnvironment, CheckError, CheckedStudy, check};
 
+use abx_model::hex;
 use abx_study::study_file::{self, StudyFile, StudyFileError, nearest};
-use abx_study::units::hex;
 
 /// A study of the catalog.
 #[derive(Debug)]

@@ -30,7 +30,7 @@ pub(crate) fn sentences(record: &StudyRecord) -> Vec<String> {
         .capacities
         .iter()
         .map(|capacity| capacity_sentence(record, capacity));
-    let knees = knees.map(knee_sentence);
+    let knees = knees.map(|knee| knee_sentence(record, knee));
     capacities.chain(rates).chain(knees).collect()
 }
 
@@ -80,19 +80,19 @@ fn in_every_block(capacity: &Capacity) -> String {
     }
 }
 
-fn knee_sentence(knee: &Knee) -> String {
-    let highest = figure(knee.highest_per_s);
+fn knee_sentence(record: &StudyRecord, knee: &Knee) -> String {
+    let highest = format!("{} {}", figure(knee.highest_per_s), curve_unit(record));
     match knee.connections {
         Some(connections) => format!(
             "At {} or more connections, {} reaches {} or more of its highest throughput, \
-             {highest} requests/s: more connections mostly wait longer.",
+             {highest}: more connections mostly wait longer.",
             count(connections as u64),
             name(&knee.subject),
             percent(KNEE_SHARE)
         ),
         None => format!(
-            "{} reaches its highest throughput, {highest} requests/s, with the most connections \
-             tried: try more to find its limit.",
+            "{} reaches its highest throughput, {highest}, with the most connections tried: try more \
+             to find its limit.",
             name(&knee.subject)
         ),
     }

@@ -21,13 +21,19 @@ fn headline(record: &StudyRecord) -> String {
     };
     let loads = plural(record.measured.loads.len() as u64, "load");
     if let [[subject, baseline]] = record.measured.pairs()[..] {
+        // A fault and a search for rates are compared, too.
+        let (within, among) = if comparisons.len() == record.measured.loads.len() {
+            ("under", loads)
+        } else {
+            ("in", plural(comparisons.len() as u64, "comparison"))
+        };
         let counts = VERDICTS.into_iter().filter_map(|verdict| {
             let times = times(&|other| other == verdict);
-            (times > 0).then(|| format!("{} under {times}", word(verdict)))
+            (times > 0).then(|| format!("{} {within} {times}", word(verdict)))
         });
         let counts: Vec<String> = counts.collect();
         return format!(
-            "{} compared with {} under {loads}: {}.",
+            "{} compared with {} {within} {among}: {}.",
             name(subject),
             name(baseline),
             counts.join(", ")

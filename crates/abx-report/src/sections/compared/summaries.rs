@@ -18,7 +18,7 @@ use crate::sections::measured::server_times::{
 };
 use crate::sections::measured::services::{SERVICES_LEGEND, services_table};
 use crate::words::load::{alone, offer, offered};
-use crate::words::metrics::rate_name;
+use crate::words::metrics::{rate_name, rate_of_all};
 use crate::words::style::{LINE, Style};
 use crate::words::times::{at_least_legend, time};
 use crate::words::units::{
@@ -95,9 +95,11 @@ pub(crate) fn summaries_at_a_glance(record: &StudyRecord, style: &Style) -> Docu
         out.paragraph(offer(record, load).trim_end_matches(':'));
         out.append(notes);
     }
-    out.append(of_metric(record, "requests/s:".to_owned(), &|summary| {
-        or_unknown(summary.throughput_per_s, figure)
-    }));
+    out.append(of_metric(
+        record,
+        format!("{}:", rate_of_all(record)),
+        &|summary| or_unknown(summary.throughput_per_s, figure),
+    ));
     let heading = format!("p99 response time, {}:", unit.sign());
     out.append(of_metric(record, heading, &|summary| {
         time(&summary.response_time_us, Figure::P99, unit, style)
@@ -174,8 +176,9 @@ fn ceiling(record: &StudyRecord, load: &LoadRecord) -> Option<String> {
         format!("; generator {} busy", whole_percent(busy))
     });
     Some(format!(
-        "ceiling: {} requests/s (a server that does nothing{busy})",
-        figure(ceiling.throughput_per_s)
+        "ceiling: {} {} (a server that does nothing{busy})",
+        figure(ceiling.throughput_per_s),
+        rate_name(load.settings.exchange.shape)
     ))
 }
 

@@ -275,14 +275,16 @@ fn table(
     subjects: &Subjects,
     unit: &str,
 ) -> Table {
+    let mut rates: BTreeMap<(u32, &str), Vec<f64>> = BTreeMap::new();
+    for slice in slices {
+        let of_both = rates.entry((slice.block, slice.subject)).or_default();
+        of_both.extend(slice.throughput_per_s);
+    }
     let row = |block: &u32| {
         let mut cells = vec![block.to_string()];
         for (_, subject) in subjects.iter() {
-            let rates = slices
-                .iter()
-                .filter(|slice| slice.block == *block && slice.subject == subject)
-                .filter_map(|slice| slice.throughput_per_s);
-            let (least, most) = extremes(rates);
+            let measured = rates.get(&(*block, subject)).into_iter().flatten();
+            let (least, most) = extremes(measured.copied());
             cells.push(if least.is_finite() {
                 format!("{} to {}", figure(least), figure(most))
             } else {

@@ -121,7 +121,7 @@ fn parse_tree(text: &str, file: &Path, files: Templates) -> Result<ScenarioFile,
     let top = KeyPosition::top(&document);
     let checked = check(raw, &top, files);
     let mut checked = checked.map_err(|fault| StudyFileError::Content(vec![fault]))?;
-    checked.sha256 = units::hex(&Sha256::digest(text));
+    checked.sha256 = abx_model::hex(&Sha256::digest(text));
     Ok(checked)
 }
 

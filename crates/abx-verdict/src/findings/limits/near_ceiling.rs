@@ -28,9 +28,11 @@ fn near_ceiling(study: &Measured, summaries: &[Summary], ceilings: &[Ceiling]) -
         if part < NEAR || load.is_some_and(|load| is_of_its_server(load, ceiling)) {
             continue;
         }
+        let shape = load.map_or_else(Default::default, |load| load.settings.exchange.shape);
+        let units = shape.units();
         let message = format!(
-            "{} served {:.0} % of the requests/s that the generator gets from a server that does \
-             nothing ({:.0} requests/s): it may be able to serve more",
+            "{} served {:.0} % of the {units}/s that the generator gets from a server that does \
+             nothing ({:.0} {units}/s): it may be able to serve more",
             summary.subject,
             100.0 * part,
             ceiling.throughput_per_s

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use abx_study::units::hex;
+use abx_model::hex;
 use sha2::{Digest, Sha256};
 
 /// The most files and folders below a folder: the sources of a server hardly have more.

@@ -3,7 +3,7 @@
 /// A name that is safe to print and to keep: at most 256 bytes, control characters and
 /// separators of folded stacks escaped. A longer one ends in `…`.
 #[must_use]
-pub fn clean_name(name: &str) -> String {
+pub fn frame_name(name: &str) -> String {
     let mut clean = String::with_capacity(name.len().min(NAME_BYTES_MAX));
     // The length up to which the ending still fits.
     let mut cut = 0;
@@ -66,11 +66,11 @@ mod tests {
             "<alloc::vec::Vec<T> as core::ops::Drop>::drop",
             "JS:*onRequest /srv/größe.js:12:7",
         ] {
-            assert_eq!(clean_name(name), name);
+            assert_eq!(frame_name(name), name);
         }
-        assert_eq!(clean_name("La;b\n\u{1b}[31m"), "La:b\\u{a}\\u{1b}[31m");
-        assert_eq!(clean_name("a\u{202e}b"), "a\\u{202e}b");
-        let long = clean_name(&"x".repeat(1000));
+        assert_eq!(frame_name("La;b\n\u{1b}[31m"), "La:b\\u{a}\\u{1b}[31m");
+        assert_eq!(frame_name("a\u{202e}b"), "a\\u{202e}b");
+        let long = frame_name(&"x".repeat(1000));
         assert_eq!((long.len(), long.ends_with("x…")), (256, true));
     }
 
@@ -78,10 +78,10 @@ mod tests {
         #[test]
         fn every_name_becomes_safe(name in "\\PC*|(?s).{0,400}") {
             // Method: any text, with control characters and without.
-            let clean = clean_name(&name);
+            let clean = frame_name(&name);
             prop_assert!(clean.len() <= NAME_BYTES_MAX);
             prop_assert!(!clean.chars().any(|character| character.is_control() || character == ';'));
-            prop_assert_eq!(clean_name(&clean), clean.clone());
+            prop_assert_eq!(frame_name(&clean), clean.clone());
         }
     }
 }
