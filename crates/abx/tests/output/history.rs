@@ -1,6 +1,7 @@
 //! Records are kept, listed and found again.
 
 use std::fs;
+use std::path::PathBuf;
 
 use serde_json::Value;
 
@@ -12,19 +13,23 @@ const SIX: [&str; 11] = [
     "--no-ceiling",
 ];
 
-/// Measures six blocks of the built-in pair, until a study has a verdict.
+/// Measures six blocks of the built-in pair, until a study has a verdict about throughput. A plan
+/// cannot use other records.
 fn compare_the_pair(home: &Home) {
-    let state = home.join("state/abx");
     in_five_looks(|| {
         let before = home.records_in("state/abx");
         let ended = home.run_abx(&[&["compare"], &SIX[..]].concat());
-        if ended.status.success() {
+        let mut new = home.records_in("state/abx");
+        new.retain(|path| !before.contains(path));
+        let has_verdict = |path: &PathBuf| {
+            let record = read_json(path);
+            let mut comparisons = record["comparisons"].as_array().unwrap().iter();
+            comparisons.any(|value| value["role"] == "primary" && value["metric"] == "throughput")
+        };
+        if ended.status.success() && new.iter().all(has_verdict) {
             return Ok(());
         }
-        // A plan cannot use a record without a verdict.
-        let new = home.records_in("state/abx").into_iter();
-        new.filter(|path| !before.contains(path))
-            .for_each(|path| fs::remove_file(state.join(path)).unwrap());
+        new.iter().for_each(|path| fs::remove_file(path).unwrap());
         Err(ended.stdout)
     });
 }
