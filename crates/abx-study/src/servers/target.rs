@@ -5,6 +5,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
+use abx_model::HIDDEN;
 use abx_sys::{ServerAddress, SocketPath};
 
 use crate::servers::host;
@@ -83,7 +84,7 @@ pub(crate) fn without_password(url: &str) -> String {
         .rsplit_once('@')
         .and_then(|(user, host)| Some((user.split_once(':')?.0, host)));
     match parts {
-        Some((name, host)) => format!("{scheme}{name}:<hidden>@{host}"),
+        Some((name, host)) => format!("{scheme}{name}:{HIDDEN}@{host}"),
         None => url.to_owned(),
     }
 }

@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 
+use abx_model::HIDDEN;
 use serde::Deserialize;
 
 use super::cli::{Cli, Command};
-use super::secrets::HIDDEN;
 use crate::commands::history::record_path;
 
 /// A record's entry for its command.

@@ -3,14 +3,13 @@
 
 use std::ffi::OsString;
 
+use abx_model::HIDDEN;
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, CommandFactory};
 
 use super::cli::Cli;
 use super::curl;
 
-/// Replaces a secret in records.
-pub const HIDDEN: &str = "<hidden>";
 /// Headers with one of these words in their names are secret.
 const SECRET: [&str; 10] = [
     "auth",
