@@ -12,6 +12,10 @@ use crate::pool::Pool;
 use crate::protocol::Http2;
 
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+/// Sets the size of the table of fields to 0 (RFC 7541, section 6.3), as nginx does once.
+const NO_TABLE: u8 = 0x20;
+/// Begins a field whose value the table would keep if it had room (RFC 7541, section 6.2.1).
+const ADDED_TO_TABLE: u8 = 0x40;
 /// Bytes of a frame's head, which ends with the stream's number.
 const HEAD_BYTES: usize = 9;
 const FRAME_BYTES_MAX: usize = 16_384;
@@ -29,7 +33,8 @@ pub(super) fn pool(plan: LoadPlan, body: &[u8]) -> Pool<StreamsMemory, Http2> {
         next: Vec::new(),
         // The first request of a connection is a byte longer.
         request_bytes: out.len() - opening_bytes - 1,
-        response: Response::of(body),
+        first: Response::of(&[NO_TABLE], body),
+        later: Response::of(&[], body),
         connections: (0..CONNECTIONS)
             .map(|_| StreamsConnection::default())
             .collect(),
@@ -45,15 +50,18 @@ pub(super) fn pool(plan: LoadPlan, body: &[u8]) -> Pool<StreamsMemory, Http2> {
     )
 }
 
-/// One whole response, and the offsets of its stream number.
+/// One whole response as nginx sends it, except for its Huffman codes, and the offsets of its
+/// stream number.
 struct Response {
     bytes: Vec<u8>,
     number_offsets: Vec<usize>,
 }
 
 impl Response {
-    fn of(body: &[u8]) -> Response {
-        let mut block = vec![0x88];
+    /// `start` is the first part of its header block.
+    fn of(start: &[u8], body: &[u8]) -> Response {
+        let mut block = start.to_vec();
+        block.push(0x88);
         let length = body.len().to_string();
         for (name, value) in [
             (54, "nginx/1.22.1"),
@@ -65,7 +73,7 @@ impl Response {
             (18, "bytes"),
         ] {
             let value_bytes = u8::try_from(value.len()).expect("they are short");
-            block.extend([0x0f, name - 15, value_bytes]);
+            block.extend([ADDED_TO_TABLE | name, value_bytes]);
             block.extend(value.bytes());
         }
         let mut response = Response {
@@ -94,7 +102,9 @@ pub(super) struct StreamsMemory {
     now: Nanos,
     next: Vec<Ready>,
     request_bytes: usize,
-    response: Response,
+    /// The first response of each connection.
+    first: Response,
+    later: Response,
     connections: Vec<StreamsConnection>,
 }
 
@@ -108,7 +118,8 @@ struct StreamsConnection {
 }
 
 impl StreamsConnection {
-    fn push(&mut self, response: &Response) {
+    fn push(&mut self, first: &Response, later: &Response) {
+        let response = if self.streams == 0 { first } else { later };
         let from = self.bytes.len();
         self.bytes.extend_from_slice(&response.bytes);
         let stream = 2 * self.streams + 1;
@@ -140,7 +151,7 @@ impl Io for StreamsMemory {
             connection.bytes.extend_from_slice(SETTINGS);
         } else if requests > 0 {
             connection.bytes.clear();
-            (0..requests).for_each(|_| connection.push(&self.response));
+            (0..requests).for_each(|_| connection.push(&self.first, &self.later));
         } else {
             // The acknowledgement of the settings gets no response.
             return Ok(bytes.len());

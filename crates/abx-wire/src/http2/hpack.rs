@@ -75,8 +75,12 @@ impl DynamicTable {
     }
 
     fn insert(&mut self, name: &[u8], value: &[u8]) {
-        self.changes += 1;
         let size = name.len() + value.len() + ENTRY_OVERHEAD;
+        if size > self.bytes_max && self.entries.is_empty() {
+            // nginx sets the size of its table to 0, and yet adds each field.
+            return;
+        }
+        self.changes += 1;
         let spare = self.evict(self.bytes_max.saturating_sub(size));
         if size > self.bytes_max {
             // An entry that is too large empties the table (RFC 7541, section 4.4).
@@ -93,6 +97,9 @@ impl DynamicTable {
     }
 
     fn resize(&mut self, bytes_max: usize) {
+        if bytes_max == self.bytes_max {
+            return;
+        }
         self.changes += 1;
         self.bytes_max = bytes_max;
         self.evict(bytes_max);
@@ -371,6 +378,22 @@ mod tests {
         );
         assert_eq!(decoder.table.bytes, 215);
         assert_eq!(table(&decoder).len(), 3);
+    }
+
+    #[test]
+    fn only_a_change_of_the_table_counts_as_one() {
+        // Method: `server: nginx`, added to a table with room, then to one that is set to 0 bytes,
+        // which evicts it, then to that empty table again.
+        let mut decoder = HeaderDecoder::default();
+        let mut changes_after = |hex| {
+            let read = decoded(&mut decoder, &bytes(hex)).unwrap();
+            assert_eq!(read, "server=nginx\n");
+            decoder.changes()
+        };
+        assert_eq!(changes_after("76 05 6e67 696e 78"), 1);
+        assert_eq!(changes_after("20 76 05 6e67 696e 78"), 2);
+        assert_eq!(changes_after("20 76 05 6e67 696e 78"), 2);
+        assert_eq!(changes_after("76 05 6e67 696e 78"), 2);
     }
 
     #[test]
