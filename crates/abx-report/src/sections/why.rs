@@ -437,22 +437,26 @@ fn cause(
     format!("{name} ({}{avoided})", listed(&shown))
 }
 
-/// A difference between the responses themselves, which is no merit of either server. The side
-/// with more CPU time comes first.
+/// A difference between the responses themselves, or in the work of services, which is no merit of
+/// either server. The side with more CPU time comes first.
 fn confounded(confounder: &Confounder, difference: &CpuDifference) -> String {
-    let (what, unit, times) = match confounder.what {
-        ConfounderKind::BodyBytes => ("bodies", "bytes per response", 1.0),
-        ConfounderKind::HeaderBytes => ("headers", "bytes per response", 1.0),
-        ConfounderKind::Connections => ("connections", "per 1,000 responses", 1e3),
-    };
-    let mut values = confounder
-        .per_response
-        .map(|value| count((value * times).round() as u64));
+    let mut values = confounder.per_response;
     if difference.difference_us.mean <= 0.0 {
         values.reverse();
     }
-    let [costlier, cheaper] = values;
-    format!("The {what} differ: {costlier} and {cheaper} {unit}.")
+    let differ = |what: &str, times: f64, unit: &str| {
+        let [costlier, cheaper] = values.map(|value| count((value * times).round() as u64));
+        format!("The {what} differ: {costlier} and {cheaper} {unit}.")
+    };
+    match confounder.what {
+        ConfounderKind::BodyBytes => differ("bodies", 1.0, "bytes per response"),
+        ConfounderKind::HeaderBytes => differ("headers", 1.0, "bytes per response"),
+        ConfounderKind::Connections => differ("connections", 1e3, "per 1,000 responses"),
+        ConfounderKind::ServiceCpu => {
+            let [costlier, cheaper] = values.map(us);
+            format!("In addition, services use {costlier} and {cheaper} µs of CPU per response.")
+        }
+    }
 }
 
 /// Notes on samples that these ledgers lack, for each subject with any.

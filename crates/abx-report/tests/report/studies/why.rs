@@ -3,8 +3,8 @@
 use abx_fixtures::pair;
 use abx_report::{ReportExtent, Style, study_text};
 use abx_verdict::{
-    CostDifference, Count, CountDifference, CpuDifference, CpuLedger, CpuSharing, LedgerLine,
-    LineDifference, MeanInterval, Purpose, PurposeDifference, StudyRecord,
+    Confounder, ConfounderKind, CostDifference, Count, CountDifference, CpuDifference, CpuLedger,
+    CpuSharing, LedgerLine, LineDifference, MeanInterval, Purpose, PurposeDifference, StudyRecord,
 };
 
 /// Two subjects: `new` uses 3 µs more than `old`, all of it for one purpose.
@@ -180,6 +180,29 @@ fn calls_are_next_to_the_cpu_time_that_they_use() {
     let failed = text(&record, ReportExtent::Brief);
     let note = "System calls were not counted: abx has no CAP_BPF. `abx doctor` shows";
     assert!(failed.contains(note), "{failed}");
+}
+
+#[test]
+fn differences_beyond_the_servers_follow_the_reason() {
+    // Method: headers, connections and the CPU time of services, of `new` and of `old`; then with
+    // the costlier side as baseline.
+    let mut record = sampled(Purpose::Files, "system call openat");
+    let difference = &mut record.conclusions.cpu_differences[0];
+    let confounder = |what, per_response| Confounder { what, per_response };
+    difference.confounders = vec![
+        confounder(ConfounderKind::HeaderBytes, [180.0, 150.0]),
+        confounder(ConfounderKind::Connections, [0.1, 0.0]),
+        confounder(ConfounderKind::ServiceCpu, [2834.4, 356.43]),
+    ];
+    let brief = text(&record, ReportExtent::Brief);
+    let sentences = "The headers differ: 180 and 150 bytes per response. The connections differ: \
+                     100 and 0 per 1,000 responses. In addition, services use 2834.40 and 356.43 µs \
+                     of CPU per response.";
+    assert!(brief.contains(sentences), "{brief}");
+    record.conclusions.cpu_differences[0].difference_us.mean *= -1.0;
+    let reversed = text(&record, ReportExtent::Brief);
+    let services = "services use 356.43 and 2834.40 µs";
+    assert!(reversed.contains(services), "{reversed}");
 }
 
 #[test]

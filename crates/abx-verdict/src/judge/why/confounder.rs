@@ -1,4 +1,5 @@
-//! Differences between the responses of two subjects that cost CPU time by themselves.
+//! Differences between the responses of two subjects, which cost CPU time by themselves or were
+//! paid for by services.
 
 use abx_evidence::share;
 use schemars::JsonSchema;
@@ -24,6 +25,8 @@ pub enum ConfounderKind {
     HeaderBytes,
     /// Connections that were opened.
     Connections,
+    /// CPU time of all services, in µs, which that of the subjects does not include.
+    ServiceCpu,
 }
 
 /// The smallest difference in bytes that counts. It must also be this share of the larger number.
@@ -31,8 +34,12 @@ const BYTES_MIN: f64 = 8.0;
 const SHARE_MIN: f64 = 0.005;
 /// The smallest difference in connections per response that counts: one per thousand responses.
 const CONNECTIONS_MIN: f64 = 0.001;
+/// The smallest difference in the CPU time of services that counts: this share of the larger number,
+/// and of the difference between the subjects.
+const SERVICES_SHARE_MIN: f64 = 0.1;
 
-pub(super) fn confounders(sums: [&Sums; 2]) -> Vec<Confounder> {
+/// `difference_us` is the difference of the subjects' own CPU time per response.
+pub(super) fn confounders(sums: [&Sums; 2], difference_us: f64) -> Vec<Confounder> {
     let per_response = |count: fn(&Sums) -> u64| {
         let [subject, baseline] = sums.map(|sums| share(count(sums), sums.outcomes.completed()));
         Some([subject?, baseline?])
@@ -47,10 +54,15 @@ pub(super) fn confounders(sums: [&Sums; 2]) -> Vec<Confounder> {
     let header = per_response(|sums| sums.bytes.saturating_sub(sums.body_bytes));
     let header = header.filter(differ_in_bytes);
     let connections = per_response(|sums| sums.connects).filter(differ_in_connections);
+    let services = services_us(sums).filter(|[subject, baseline]| {
+        let compared = subject.max(*baseline).max(difference_us.abs());
+        (subject - baseline).abs() >= SERVICES_SHARE_MIN * compared && compared > 0.0
+    });
     let kinds = [
         (ConfounderKind::BodyBytes, body),
         (ConfounderKind::HeaderBytes, header),
         (ConfounderKind::Connections, connections),
+        (ConfounderKind::ServiceCpu, services),
     ];
     let differing = kinds.into_iter().filter_map(|(what, per_response)| {
         Some(Confounder {
@@ -59,4 +71,13 @@ pub(super) fn confounders(sums: [&Sums; 2]) -> Vec<Confounder> {
         })
     });
     differing.collect()
+}
+
+/// CPU time of all services per response of each subject, in µs.
+fn services_us(sums: [&Sums; 2]) -> Option<[f64; 2]> {
+    let [subject, baseline] = sums.map(|sums| {
+        let ns = share(sums.all_services_cpu_ns()?, sums.all_completed())?;
+        Some(ns / 1e3)
+    });
+    Some([subject?, baseline?])
 }

@@ -45,7 +45,8 @@ pub struct CpuDifference {
     /// Waits of threads by system call, in µs per response, those that differ most first. Empty if
     /// a side had no CPU time to spare, or if waits were not measured.
     pub waits: Vec<CountDifference>,
-    /// Differences between the responses of the two that cost CPU time by themselves.
+    /// Differences between the responses of the two, which cost CPU time by themselves or were paid
+    /// for by services.
     pub confounders: Vec<Confounder>,
 }
 
@@ -119,8 +120,9 @@ fn between(load: &OfferView, [subject, baseline]: [&str; 2]) -> Option<CpuDiffer
         blocks: [of_subject, of_baseline],
     };
     let difference = difference(&sides, [subject, baseline], &load.load.name)?;
+    let sums = views.map(|view| &view.sums);
     Some(CpuDifference {
-        confounders: confounders(views.map(|view| &view.sums)),
+        confounders: confounders(sums, difference.difference_us.mean),
         ..difference
     })
 }

@@ -2,11 +2,11 @@
 
 use abx_evidence::record::{CallRecord, LedgerRecord, SegmentRecord};
 use abx_evidence::{FindingId, Measured};
-use abx_fixtures::{OK, each_slice, find, pair, study};
+use abx_fixtures::{OK, each_slice, find, pair, serve, study};
 use abx_ledger::{Ledger, Line, WaitTime, Waits};
 use abx_verdict::{
-    ConfounderKind, CountDifference, CpuDifference, DEEPER, FLAME_DEPTH_MAX, FlameFunction,
-    FlameGraph, LedgerLine, Purpose, flame_graph, flame_graph_of_pair, judge,
+    Confounder, ConfounderKind, CountDifference, CpuDifference, DEEPER, FLAME_DEPTH_MAX,
+    FlameFunction, FlameGraph, LedgerLine, Purpose, flame_graph, flame_graph_of_pair, judge,
 };
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -171,6 +171,33 @@ fn differences_of_responses_are_reported_before_their_cost() {
     );
     bytes(&mut record, "new", 154, 100_000);
     assert!(difference(&record).confounders.is_empty());
+}
+
+#[test]
+fn services_that_paid_for_a_difference_are_named() {
+    // Method: 8 and 10 µs of the subjects' own; a service that spends 50 and 20 µs per response,
+    // then amounts that differ by less than a tenth of the larger or of the 2 µs.
+    let mut record = serve(pair(), "db");
+    give(&mut record, "old", 8, &[("user server", 100)]);
+    give(&mut record, "new", 10, &[("user server", 100)]);
+    let mut confounders = |new_ns: u64, old_ns: u64| {
+        for (subject, ns) in [("new", new_ns), ("old", old_ns)] {
+            each_slice(&mut record, subject, |slice| {
+                let responses = slice.outcomes.completed() + slice.discarded.completed();
+                slice.services_cpu_ns = vec![Some(ns * responses)];
+            });
+        }
+        difference(&record).confounders
+    };
+    let services = Confounder {
+        what: ConfounderKind::ServiceCpu,
+        per_response: [50.0, 20.0],
+    };
+    assert_eq!(confounders(50_000, 20_000), [services]);
+    for (new_ns, old_ns) in [(50_000, 46_000), (400, 250), (0, 0)] {
+        let small = confounders(new_ns, old_ns);
+        assert!(small.is_empty(), "{new_ns} and {old_ns} ns: {small:?}");
+    }
 }
 
 #[test]
