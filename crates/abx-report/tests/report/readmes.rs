@@ -3,26 +3,29 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
+use std::thread;
 
 use abx_report::{ReportExtent, Style, study_text, verdict_matrix};
 use abx_verdict::{Comparison, StudyRecord, Verdict};
 use serde_json::Value;
 
-/// `record.json.zst` of a study of the catalog, judged again.
-pub fn record_of(study: &str) -> StudyRecord {
-    read_record(&catalog().join(study).join("record.json.zst"))
+/// A record of the catalog, which is read and judged at its first use: that takes a second.
+struct SavedRecord {
+    folder: PathBuf,
+    file: PathBuf,
+    record: OnceLock<StudyRecord>,
 }
 
-/// Every record that a study of the catalog has (`record.json.zst`, and `record-WHAT.json.zst`
-/// of a part of it), judged again, with its folder.
-pub fn records() -> &'static [(PathBuf, StudyRecord)] {
-    // Judging all records takes seconds, and several tests need them.
-    static RECORDS: LazyLock<Vec<(PathBuf, StudyRecord)>> = LazyLock::new(read_records);
-    &RECORDS
+impl SavedRecord {
+    fn read(&self) -> &StudyRecord {
+        self.record.get_or_init(|| read_record(&self.file))
+    }
 }
 
-fn read_records() -> Vec<(PathBuf, StudyRecord)> {
+/// Every record that a study of the catalog has (`record.json.zst`, and `record-WHAT.json.zst` of
+/// a part of it).
+static RECORDS: LazyLock<Vec<SavedRecord>> = LazyLock::new(|| {
     let entries = |folder: &Path| {
         let entries = fs::read_dir(folder).expect("a folder of the catalog");
         entries.map(|entry| entry.expect("an entry").path())
@@ -31,9 +34,31 @@ fn read_records() -> Vec<(PathBuf, StudyRecord)> {
         .filter(|entry| entry.is_dir())
         .flat_map(|folder| {
             let records = entries(&folder).filter(|file| is_record(file));
-            records.map(move |file| (folder.clone(), read_record(&file)))
+            records.map(move |file| SavedRecord {
+                folder: folder.clone(),
+                file,
+                record: OnceLock::new(),
+            })
         })
         .collect()
+});
+
+/// `record.json.zst` of a study of the catalog, judged again.
+pub fn record_of(study: &str) -> StudyRecord {
+    let file = catalog().join(study).join("record.json.zst");
+    let saved = RECORDS.iter().find(|saved| saved.file == file);
+    saved.expect("a record of the study").read().clone()
+}
+
+/// Every record of the catalog, judged again, with the folder of its study.
+pub fn records() -> impl Iterator<Item = (&'static Path, &'static StudyRecord)> {
+    thread::scope(|scope| {
+        for saved in &*RECORDS {
+            scope.spawn(|| saved.read());
+        }
+    });
+    let records = RECORDS.iter();
+    records.map(|saved| (saved.folder.as_path(), saved.read()))
 }
 
 fn catalog() -> PathBuf {

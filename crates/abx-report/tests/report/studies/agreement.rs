@@ -7,6 +7,7 @@ mod text_table;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use abx_verdict::{Comparison, Ranking, Sense, StudyRecord, Verdict};
 
@@ -161,9 +162,16 @@ fn ranking_mistakes(
 }
 
 /// The records of the catalog, and the golden records of studies.
-pub fn all_records() -> impl Iterator<Item = (String, StudyRecord)> {
+pub fn all_records() -> impl Iterator<Item = (String, &'static StudyRecord)> {
+    static GOLDEN: LazyLock<Vec<(String, StudyRecord)>> = LazyLock::new(golden_records);
+    let golden = GOLDEN.iter();
+    let golden = golden.map(|(name, record)| (name.clone(), record));
+    golden.chain(records().map(|(folder, record)| (folder.display().to_string(), record)))
+}
+
+fn golden_records() -> Vec<(String, StudyRecord)> {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abx/tests/golden/records");
-    let golden = fs::read_dir(golden)
+    fs::read_dir(golden)
         .expect("the folder of golden records")
         .map(|entry| entry.expect("a golden record").path())
         .filter(|path| {
@@ -173,10 +181,8 @@ pub fn all_records() -> impl Iterator<Item = (String, StudyRecord)> {
         .map(|path| {
             let json = fs::read(&path).expect("a golden record");
             (path.display().to_string(), read_json(&json))
-        });
-    let catalog = records().iter();
-    let catalog = catalog.map(|(folder, record)| (folder.display().to_string(), record.clone()));
-    golden.chain(catalog)
+        })
+        .collect()
 }
 
 #[test]
@@ -186,10 +192,10 @@ fn all_outputs_of_a_record_agree_about_every_pair() {
     // the page, and compares them with the comparisons.
     let mut verdicts = 0;
     for (name, record) in all_records() {
-        let printed = Printed::of(&record);
-        let wrong = contradictions(&record, &printed);
+        let printed = Printed::of(record);
+        let wrong = contradictions(record, &printed);
         assert_eq!(wrong, Vec::<String>::new(), "{name}");
-        verdicts += printed.verdicts(&record).len();
+        verdicts += printed.verdicts(record).len();
     }
     // Readers that find nothing would agree with anything.
     assert!(verdicts > 2_000, "{verdicts}");

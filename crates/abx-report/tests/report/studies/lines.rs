@@ -24,7 +24,7 @@ fn every_saved_record_fits_on_a_screen() {
     for (name, record) in all_records() {
         let is_pair = record.measured.subjects.len() <= 2 && record.measured.loads.len() <= 1;
         let most = if is_pair { PAIR_LINES_MAX } else { LINES_MAX };
-        let lines = texts(&record).map(|text| text.lines().count());
+        let lines = texts(record).map(|text| text.lines().count());
         if lines[0] > most[0] || lines[1] > most[1] {
             long.push(format!("{name}: {lines:?} of {most:?}"));
         }
@@ -74,7 +74,7 @@ fn every_verdict_of_a_saved_record_is_in_its_shortest_report() {
     // and a report without two of its marks, which the test must notice.
     let mut count = 0;
     for (name, record) in all_records() {
-        let [text, _] = texts(&record);
+        let [text, _] = texts(record);
         if !text.contains("▲ better") {
             continue;
         }
@@ -84,10 +84,10 @@ fn every_verdict_of_a_saved_record_is_in_its_shortest_report() {
             let index = MARKS.iter().position(|other| *other == mark);
             expected[index.expect("a known mark")] += 1;
         }
-        let counts = count_marks(&record, &text);
+        let counts = count_marks(record, &text);
         assert_eq!(counts, expected, "{name}: {text}");
         let incomplete = text.replacen(" ?", "", 1).replacen(" ▼", "", 1);
-        assert_ne!(count_marks(&record, &incomplete), counts, "{name}");
+        assert_ne!(count_marks(record, &incomplete), counts, "{name}");
         count += 1;
     }
     assert!(count >= 12, "{count} records have a matrix");

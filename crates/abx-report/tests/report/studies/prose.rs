@@ -73,18 +73,18 @@ fn every_printed_finding_is_whole_and_its_figures_are_separated() {
     // columns no line begins with a unit.
     let mut seen = 0;
     for (place, record) in all_records() {
-        let names = names(&record);
+        let names = names(record);
         for extent in [ReportExtent::Brief, ReportExtent::Full] {
-            let text = study_text(&record, extent, &WIDE);
+            let text = study_text(record, extent, &WIDE);
             for line in finding_lines(&text) {
                 assert_eq!(mistakes(line, &names), Vec::<String>::new(), "{place}");
                 seen += 1;
             }
-            for line in study_text(&record, extent, &Style::plain()).lines() {
+            for line in study_text(record, extent, &Style::plain()).lines() {
                 assert!(!line.trim_start().starts_with("% "), "{place}: {line}");
             }
         }
-        let markdown = study_markdown(&record, &[]);
+        let markdown = study_markdown(record, &[]);
         for line in markdown.lines().filter(|line| line.starts_with("- **")) {
             assert!(!line.contains("\\`"), "{place}: {line}");
         }
