@@ -9,126 +9,99 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The outcome of one attempt to get a response to a request.
-///
-/// A refused connection or a wrong body is a measurement, not an error of abx.
-/// Every attempt has exactly one outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Outcome {
+/// Declares the outcomes: each by its variant, its name in records and reports, and its meaning.
+macro_rules! outcomes {
+    ($($(#[doc = $meaning:literal])+ $outcome:ident = $name:literal,)+) => {
+        /// The outcome of one attempt to get a response to a request.
+        ///
+        /// A refused connection or a wrong body is a measurement, not an error of abx.
+        /// Every attempt has exactly one outcome.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Outcome {
+            $($(#[doc = $meaning])+ $outcome,)+
+        }
+
+        impl Outcome {
+            /// Every outcome, in the order of the counters.
+            pub const ALL: [Outcome; [$($name),+].len()] = [$(Outcome::$outcome),+];
+
+            /// The name in records and reports.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Outcome::$outcome => $name,)+
+                }
+            }
+
+            /// What the schema of records says about it.
+            fn meaning(self) -> &'static str {
+                match self {
+                    $(Outcome::$outcome => concat!($($meaning),+).trim_start(),)+
+                }
+            }
+        }
+    };
+}
+
+outcomes! {
     /// A complete response that passed every check. Only these count as throughput.
-    Ok,
+    Ok = "ok",
     /// A complete response with an unexpected status.
-    WrongStatus,
+    WrongStatus = "wrong_status",
     /// A complete response whose body is shorter or longer than expected.
-    WrongLength,
+    WrongLength = "wrong_length",
     /// A complete response of the expected length with an unexpected body.
-    WrongBody,
+    WrongBody = "wrong_body",
     /// Bytes that violate the protocol.
-    Malformed,
-    /// A head with more fields or bytes than abx reads
-    /// (`abx_wire::http1::HEADERS_MAX`, `HEAD_BYTES_MAX`).
-    HeadTooLarge,
+    Malformed = "malformed",
+    /// A head with more fields or bytes than abx reads.
+    HeadTooLarge = "head_too_large",
     /// Bytes of TLS or HTTP/2 where HTTP/1 was expected, or of HTTP/1 where HTTP/2 was.
-    OtherProtocol,
-    Refused,
+    OtherProtocol = "other_protocol",
+    /// The peer refused the connection.
+    Refused = "refused",
     /// The connection could not be opened for another reason, such as no route.
-    Unreachable,
+    Unreachable = "unreachable",
     /// TLS failed. In the handshake: a certificate that is not trusted, no version or cipher in
     /// common, or no TLS. After it: a record that cannot be decrypted, or an alert.
-    TlsFailed,
-    Reset,
+    TlsFailed = "tls_failed",
+    /// The peer reset the connection.
+    Reset = "reset",
     /// The server reset the request's HTTP/2 stream; its connection stayed open.
-    StreamReset,
+    StreamReset = "stream_reset",
     /// No complete response within the timeout.
-    Timeout,
+    Timeout = "timeout",
     /// The connection was closed in the middle of a response, or before the first response on a
     /// new connection.
-    EarlyClose,
+    EarlyClose = "early_close",
     /// The connection was closed without a byte of the response after the peer had received the
     /// whole request: its kernel had acknowledged all of it before the close.
-    EmptyResponse,
+    EmptyResponse = "empty_response",
     /// Bytes arrived on a connection without a request in flight. No request has this outcome; it
     /// is counted separately.
-    Unsolicited,
+    Unsolicited = "unsolicited",
     /// A reused connection was closed before the response's first byte, and the peer is not known
     /// to have received the request. The request was then sent again, with its own outcome.
-    IdleClose,
-    /// Like `IdleClose`, for the first request after the load was suspended for a second or more,
+    IdleClose = "idle_close",
+    /// Like `idle_close`, for the first request after the load was suspended for a second or more,
     /// on any connection, and whatever the peer's kernel had received: a server may close idle
     /// connections, and abx had let them be idle.
-    RestClose,
+    RestClose = "rest_close",
     /// No local port was free for a new connection.
-    NoPort,
+    NoPort = "no_port",
     /// No file descriptor was free for a new connection.
-    NoDescriptor,
+    NoDescriptor = "no_descriptor",
     /// The kernel had no memory for a new connection, or could not watch another one.
-    NoMemory,
+    NoMemory = "no_memory",
     /// A connection that was never tried, because opening connections had been given up. No
     /// request has this outcome.
-    Unopened,
+    Unopened = "unopened",
     /// Given up by abx while it was in flight: at an interruption, or at the end.
-    Unfinished,
+    Unfinished = "unfinished",
 }
 
 impl Outcome {
-    /// Every outcome, in the order of the counters.
-    pub const ALL: [Outcome; 23] = [
-        Outcome::Ok,
-        Outcome::WrongStatus,
-        Outcome::WrongLength,
-        Outcome::WrongBody,
-        Outcome::Malformed,
-        Outcome::HeadTooLarge,
-        Outcome::OtherProtocol,
-        Outcome::Refused,
-        Outcome::Unreachable,
-        Outcome::TlsFailed,
-        Outcome::Reset,
-        Outcome::StreamReset,
-        Outcome::Timeout,
-        Outcome::EarlyClose,
-        Outcome::EmptyResponse,
-        Outcome::Unsolicited,
-        Outcome::IdleClose,
-        Outcome::RestClose,
-        Outcome::NoPort,
-        Outcome::NoDescriptor,
-        Outcome::NoMemory,
-        Outcome::Unopened,
-        Outcome::Unfinished,
-    ];
-
-    /// The name in records and reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Ok => "ok",
-            Outcome::WrongStatus => "wrong_status",
-            Outcome::WrongLength => "wrong_length",
-            Outcome::WrongBody => "wrong_body",
-            Outcome::Malformed => "malformed",
-            Outcome::HeadTooLarge => "head_too_large",
-            Outcome::OtherProtocol => "other_protocol",
-            Outcome::Refused => "refused",
-            Outcome::Unreachable => "unreachable",
-            Outcome::TlsFailed => "tls_failed",
-            Outcome::Reset => "reset",
-            Outcome::StreamReset => "stream_reset",
-            Outcome::Timeout => "timeout",
-            Outcome::EarlyClose => "early_close",
-            Outcome::EmptyResponse => "empty_response",
-            Outcome::Unsolicited => "unsolicited",
-            Outcome::IdleClose => "idle_close",
-            Outcome::RestClose => "rest_close",
-            Outcome::NoPort => "no_port",
-            Outcome::NoDescriptor => "no_descriptor",
-            Outcome::NoMemory => "no_memory",
-            Outcome::Unopened => "unopened",
-            Outcome::Unfinished => "unfinished",
-        }
-    }
-
     /// Whether a complete response was received, correct or not.
     #[must_use]
     pub fn is_completed(self) -> bool {
@@ -310,9 +283,11 @@ impl JsonSchema for Outcomes {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let count = generator.subschema_for::<u64>();
-        let counts =
-            Outcome::ALL.map(|outcome| (outcome.name().to_owned(), count.clone().to_value()));
+        let counts = Outcome::ALL.map(|outcome| {
+            let mut count = generator.subschema_for::<u64>();
+            count.insert("description".to_owned(), outcome.meaning().into());
+            (outcome.name().to_owned(), count.to_value())
+        });
         json_schema!({
             "description": "How often each outcome occurred. Others are omitted.",
             "type": "object",

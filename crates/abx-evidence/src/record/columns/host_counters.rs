@@ -48,8 +48,9 @@ macro_rules! host_counters {
         columns! {
             /// The host counters, as columns.
             HostColumns of HostCounters {
+                /// The wall time over which the counters ran, as of a row.
                 over_us: u64,
-                $($counter: Option<u64>,)+
+                $($(#[$meaning])* $counter: Option<u64>,)+
             }
         }
     };
