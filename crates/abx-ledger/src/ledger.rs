@@ -23,7 +23,9 @@ pub struct Ledger {
     /// Whether only user code was sampled, so that no line belongs to the kernel.
     #[serde(default)]
     pub without_kernel: bool,
+    /// Samples by line.
     pub lines: BTreeMap<Line, u64>,
+    /// The call chains with the most samples.
     pub stacks: Folded,
     /// Samples of user code whose function has no name, because its program has no symbols.
     pub without_symbols: u64,

@@ -36,7 +36,9 @@ pub use judge::sweeps::{Axis, Crossover, KNEE_SHARE, Knee, Scalability, Sweep};
 pub use judge::verdict::{self, Verdict};
 pub use judge::why::confounder::{Confounder, ConfounderKind};
 pub use judge::why::counts::{Count, CountDifference};
-pub use judge::why::cpu_difference::{CpuDifference, LineDifference, PurposeDifference};
+pub use judge::why::cpu_difference::{
+    CpuDifference, LineDifference, PurposeDifference, ServiceDifference,
+};
 pub use judge::why::cpu_ledger::{CpuLedger, LedgerFunction, LedgerLine};
 pub use judge::why::flame_graph::{
     DEEPER, FLAME_DEPTH_MAX, FlameFunction, FlameGraph, flame_graph, flame_graph_of_pair,

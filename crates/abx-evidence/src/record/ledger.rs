@@ -42,6 +42,10 @@ pub struct LedgerRecord {
     /// The samples, by the line to which they are charged.
     #[serde(flatten)]
     pub ledger: Ledger,
+    /// The samples of all services meanwhile, without stacks. Absent if there are none, if
+    /// only user code was sampled, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub services: Option<Ledger>,
 }
 
 /// TCP segments with data that the generator's connections received. Only connections that

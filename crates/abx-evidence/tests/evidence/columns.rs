@@ -291,6 +291,7 @@ fn ledger() -> BoxedStrategy<LedgerRecord> {
                 }),
                 calls: server_cpu_ns.map(|ns| calls(&ledger, completed, ns)),
                 failure: server_cpu_ns.map(|_| "forbidden".to_owned()),
+                services: server_cpu_ns.map(|_| ledger.clone()),
                 ledger,
             }
         })

@@ -18,7 +18,9 @@ use abx_sys::strain::Strain;
 
 pub use crate::measure::abort::Abort;
 use crate::measure::host::profile_edge::ProfileEdge;
-use crate::measure::host::profiler::{Profiler, calls_interval_ns};
+use crate::measure::host::profiler::{
+    Profiler, SampledLedgers, SampledProcesses, calls_interval_ns,
+};
 use crate::measure::meter::Meter;
 use crate::measure::running_services::RunningServices;
 use crate::measure::timeout_waits::{TimeoutWaits, mostly_wrong, without_response};
@@ -336,15 +338,23 @@ impl<'a> RunningSubjects<'a> {
         pool: PoolId,
         ns: u64,
     ) -> Result<LedgerRecord, Abort> {
-        let Some(members) = self.meter.subjects.members(subject) else {
+        let Some(of_subject) = self.meter.subjects.members(subject) else {
             return Ok(LedgerRecord::failed("its processes cannot be seen"));
+        };
+        let processes = SampledProcesses {
+            of_subject,
+            of_services: self.meter.services.members(),
         };
         let address = self.processes[subject].address.tcp();
         let before = ProfileEdge::read(&mut self.meter.subjects, subject, address);
-        let (measured, ledger) = profiler.sample(&members, || self.slice(subject, pool, ns));
+        let (measured, ledgers) = profiler.sample(&processes, || self.slice(subject, pool, ns));
         let after = ProfileEdge::read(&mut self.meter.subjects, subject, address);
         let slice = measured?.record;
         let effort = after.effort_since(&before);
+        let (ledgers, failure) = match ledgers {
+            Ok(ledgers) => (ledgers, None),
+            Err(error) => (SampledLedgers::default(), Some(error)),
+        };
         Ok(LedgerRecord {
             sampled_ns: slice.window_ns,
             samples_per_s: profiler.samples_per_s(),
@@ -355,8 +365,9 @@ impl<'a> RunningSubjects<'a> {
             threads: after.threads_since(&before),
             segments: after.segments_since(&before, &slice),
             calls: Some(self.count_calls(profiler, subject, pool, calls_interval_ns(ns))?),
-            failure: ledger.as_ref().err().map(ToString::to_string),
-            ledger: ledger.unwrap_or_default(),
+            failure: failure.map(|error| error.to_string()),
+            ledger: ledgers.of_subject,
+            services: Some(ledgers.of_services).filter(|ledger| ledger.samples > 0),
         })
     }
 

@@ -16,7 +16,21 @@ const SHOWN_SHARE_MIN: f64 = 0.01;
 pub(super) fn purpose_table(difference: &CpuDifference) -> Table {
     let parts = difference.purposes.iter();
     let parts = parts.map(|part| (purpose_name(part.purpose).to_owned(), &part.cost, None));
-    difference_table(difference, parts.collect(), false)
+    difference_table(difference, Whole::of(difference), parts.collect(), false)
+}
+
+/// A row for each line of services, which are no part of the other tables; `None` unless services
+/// were sampled.
+pub(super) fn service_table(difference: &CpuDifference) -> Option<Table> {
+    let services = difference.services.as_ref()?;
+    let whole = Whole {
+        what: "µs of services per response",
+        us_per_response: services.us_per_response,
+        difference_us: &services.difference_us,
+    };
+    let parts = services.lines.iter();
+    let parts = parts.map(|line| (shown_name(&line.name), &line.cost, None));
+    Some(difference_table(difference, whole, parts.collect(), false))
 }
 
 /// A row for each line, with the system calls of both sides if they were counted.
@@ -29,14 +43,43 @@ pub(super) fn line_table(difference: &CpuDifference) -> Table {
     let lines = difference.lines.iter();
     let lines = lines.map(|line| (shown_name(&line.name), &line.cost, calls(&line.name)));
     let are_counted = !difference.system_calls.is_empty();
-    difference_table(difference, lines.collect(), are_counted)
+    difference_table(
+        difference,
+        Whole::of(difference),
+        lines.collect(),
+        are_counted,
+    )
+}
+
+/// What a table's parts add up to.
+struct Whole<'a> {
+    /// The header of the first column.
+    what: &'static str,
+    us_per_response: [f64; 2],
+    difference_us: &'a MeanInterval,
+}
+
+impl Whole<'_> {
+    /// The CPU time of the two subjects themselves.
+    fn of(difference: &CpuDifference) -> Whole<'_> {
+        Whole {
+            what: "CPU µs per response",
+            us_per_response: difference.us_per_response,
+            difference_us: &difference.difference_us,
+        }
+    }
 }
 
 /// A name with its cost, and the calls of subject and baseline.
 type Part<'a> = (String, &'a CostDifference, Option<[f64; 2]>);
 
-fn difference_table(difference: &CpuDifference, parts: Vec<Part>, has_calls: bool) -> Table {
-    let greatest = difference.us_per_response.into_iter().fold(0.0, f64::max);
+fn difference_table(
+    difference: &CpuDifference,
+    whole: Whole<'_>,
+    parts: Vec<Part>,
+    has_calls: bool,
+) -> Table {
+    let greatest = whole.us_per_response.into_iter().fold(0.0, f64::max);
     let is_shown = |(_, cost, _): &Part| {
         let [ours, theirs] = cost.us_per_response;
         ours.max(theirs) >= SHOWN_SHARE_MIN * greatest
@@ -70,15 +113,14 @@ fn difference_table(difference: &CpuDifference, parts: Vec<Part>, has_calls: boo
         };
         rows.push(row("others".to_owned(), costs, &rest, None));
     }
-    let costs = difference.us_per_response;
     rows.push(row(
         "total".to_owned(),
-        costs,
-        &difference.difference_us,
+        whole.us_per_response,
+        whole.difference_us,
         None,
     ));
     let [subject, baseline] = columns(difference);
-    let mut headers = vec!["CPU µs per response".to_owned(), baseline, subject];
+    let mut headers = vec![whole.what.to_owned(), baseline, subject];
     if has_calls {
         headers.insert(2, "calls".to_owned());
         headers.push("calls".to_owned());

@@ -2,13 +2,13 @@
 //! then line by line.
 
 use abx_verdict::{
-    Confounder, ConfounderKind, CpuDifference, CpuLedger, CpuSharing, LineDifference, Purpose,
-    PurposeDifference, StudyRecord,
+    Confounder, ConfounderKind, CostDifference, CpuDifference, CpuLedger, CpuSharing,
+    LineDifference, Purpose, PurposeDifference, StudyRecord,
 };
 
 use super::cost_tables::{
     SYSTEM_CALL, count_table, counts_of_one, ledger_table, line_table, micro, names, purpose_name,
-    purpose_table, shown_name, us,
+    purpose_table, service_table, shown_name, us,
 };
 use crate::document::Document;
 use crate::words::metrics::capitalized;
@@ -312,6 +312,7 @@ fn difference_part(record: &StudyRecord, difference: &CpuDifference, figures: Fi
     }
     if figures.lines {
         out.table(Some(line_table(difference)), "");
+        out.table(service_table(difference), "");
     }
     if figures.work {
         out.table(
@@ -376,19 +377,21 @@ fn reason(difference: &CpuDifference, most: usize) -> String {
     format!("{intro} Of the difference, {parts}.")
 }
 
-/// The certain parts that make up the most of the difference.
+/// The certain purposes that make up the most of the difference.
 fn named(difference: &CpuDifference) -> Vec<&PurposeDifference> {
+    most_of(&difference.purposes, |part| &part.cost)
+}
+
+/// The certain parts that make up the most of a difference, of parts in descending order.
+fn most_of<T>(parts: &[T], cost: fn(&T) -> &CostDifference) -> Vec<&T> {
     let mut named = Vec::new();
     let mut covered = 0.0;
-    let certain = difference
-        .purposes
-        .iter()
-        .filter(|part| part.cost.is_certain());
-    for part in certain.filter(|part| part.cost.share >= Some(NAMED_SHARE_MIN)) {
+    let certain = parts.iter().filter(|part| cost(part).is_certain());
+    for part in certain.filter(|part| cost(part).share >= Some(NAMED_SHARE_MIN)) {
         if covered >= NAMED_SHARE || named.len() == NAMED_MAX {
             break;
         }
-        covered += part.cost.share.unwrap_or_default();
+        covered += cost(part).share.unwrap_or_default();
         named.push(part);
     }
     named
@@ -440,10 +443,7 @@ fn cause(
 /// A difference between the responses themselves, or in the work of services, which is no merit of
 /// either server. The side with more CPU time comes first.
 fn confounded(confounder: &Confounder, difference: &CpuDifference) -> String {
-    let mut values = confounder.per_response;
-    if difference.difference_us.mean <= 0.0 {
-        values.reverse();
-    }
+    let values = costlier_first(confounder.per_response, difference);
     let differ = |what: &str, times: f64, unit: &str| {
         let [costlier, cheaper] = values.map(|value| count((value * times).round() as u64));
         format!("The {what} differ: {costlier} and {cheaper} {unit}.")
@@ -454,8 +454,39 @@ fn confounded(confounder: &Confounder, difference: &CpuDifference) -> String {
         ConfounderKind::Connections => differ("connections", 1e3, "per 1,000 responses"),
         ConfounderKind::ServiceCpu => {
             let [costlier, cheaper] = values.map(us);
-            format!("In addition, services use {costlier} and {cheaper} µs of CPU per response.")
+            let parts = service_parts(difference);
+            format!(
+                "In addition, services use {costlier} and {cheaper} µs of CPU per response{parts}."
+            )
         }
+    }
+}
+
+/// The certain lines that make up the most of what services cost one side more than the other, with
+/// the costs of both: the side whose own CPU time is larger comes first.
+fn service_parts(difference: &CpuDifference) -> String {
+    let Some(services) = &difference.services else {
+        return String::new();
+    };
+    let parts = most_of(&services.lines, |line| &line.cost).into_iter();
+    let parts = parts.map(|line| {
+        let [costlier, cheaper] = costlier_first(line.cost.us_per_response, difference).map(us);
+        format!("{} {costlier} and {cheaper}", shown_name(&line.name))
+    });
+    let parts = parts.collect::<Vec<_>>().join(", ");
+    if parts.is_empty() {
+        parts
+    } else {
+        format!(": {parts}")
+    }
+}
+
+/// The values of subject and baseline, that of the side with more CPU time first.
+fn costlier_first([subject, baseline]: [f64; 2], difference: &CpuDifference) -> [f64; 2] {
+    if difference.difference_us.mean > 0.0 {
+        [subject, baseline]
+    } else {
+        [baseline, subject]
     }
 }
 

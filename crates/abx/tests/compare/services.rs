@@ -8,7 +8,7 @@ use abx_sys::Nanos;
 use abx_sys::process::{Process, Signal, process_cpu};
 use serde_json::Value;
 
-use crate::support::{ABX, Home, Running, findings, slices};
+use crate::support::{ABX, Home, Running, findings, read_json, slices};
 
 const NGINX: &str = "daemon off; pid {dir}/pid; worker_processes 1; events {} http { \
     client_body_temp_path {dir}/a; proxy_temp_path {dir}/b; fastcgi_temp_path {dir}/c; \
@@ -262,4 +262,54 @@ fn a_check_lists_a_service_before_its_subjects() {
     );
     let why = checked["subjects"][1]["why"].as_str().unwrap();
     assert!(why.contains("needs the service store"), "{why}");
+}
+
+#[test]
+fn what_a_service_does_for_the_costlier_subject_is_sampled() {
+    // Method: each subject forwards to a service of its own, one of which makes 200 more system
+    // calls per response. They take the most of the difference between the services.
+    let home = Home::new();
+    let mut text = "schema = \"abx.study_file/1\"\n[[load]]\nname = \"page\"\nconnections = 4\n\
+                    requests = [{ path = \"/\" }]\n"
+        .to_owned();
+    for (name, flags) in [("plain", ""), ("costly", r#", "--extra-syscalls", "200""#)] {
+        let forward = NGINX.replace("KEPT", "8").replace(
+            "{service.store.port}",
+            &format!("{{service.{name}-store.port}}"),
+        );
+        home.write(&format!("{name}.conf.in"), &forward);
+        text.push_str(&format!(
+            r#"
+[[service]]
+name = "{name}-store"
+command = ["{ABX}", "serve", "--port", "{{port}}"{flags}]
+[[subject]]
+name = "{name}"
+templates = {{ "n.conf" = "{name}.conf.in" }}
+command = ["nginx", "-e", "stderr", "-p", "{{dir}}", "-c", "{{dir}}/n.conf"]
+"#
+        ));
+    }
+    let study = home.write("study.toml", &text);
+    let flags = "--slice 100ms --rounds 2 --pilot brief --no-ceiling --why --json r.json";
+    let mut arguments = vec!["compare", &study, "--blocks", "2"];
+    arguments.extend(flags.split(' '));
+    let ended = home.run_abx(&arguments);
+    if ended.status.code() == Some(2) {
+        // This machine does not permit sampling.
+        assert!(ended.stderr.contains("abx doctor"), "{ended:#?}");
+        return;
+    }
+    let record = read_json(&home.join("r.json"));
+    let samples = &record["blocks"][0]["loads"][0]["ledgers"]["costly"]["services"];
+    if record["conclusions"]["cpu_ledgers"][0]["is_kernel_split"] == false {
+        return;
+    }
+    assert!(samples["samples"].as_u64() > Some(0), "{samples:#}");
+    let services = &record["conclusions"]["cpu_differences"][0]["services"];
+    let first = &services["lines"][0];
+    assert_eq!(first["name"], "system call getppid", "{services:#}");
+    assert!(first["share"].as_f64() > Some(0.5), "{services:#}");
+    let in_addition = "In addition, services use";
+    assert!(ended.stdout.contains(in_addition), "{ended:#?}");
 }

@@ -33,7 +33,23 @@ const CALLS_PART: u64 = 4;
 /// The part of the counted load of a block that `--why` adds.
 pub const WHY_SHARE: f64 = SHARE_OF_LOAD * (1.0 + 1.0 / CALLS_PART as f64);
 
-/// Samples the subjects' code.
+/// The processes whose samples count.
+#[derive(Debug, Clone, Default)]
+pub struct SampledProcesses {
+    pub of_subject: HashSet<u32>,
+    /// Those of all services, which run on the subjects' processors.
+    pub of_services: HashSet<u32>,
+}
+
+/// The ledgers of one interval.
+#[derive(Debug, Clone, Default)]
+pub struct SampledLedgers {
+    pub of_subject: Ledger,
+    /// Without stacks; empty if only user code can be sampled.
+    pub of_services: Ledger,
+}
+
+/// Samples the code of subjects and services.
 pub struct Profiler {
     /// Counts calls and waits after the samples.
     pub calls: CallProfiler,
@@ -85,41 +101,52 @@ impl Profiler {
     }
 
     /// Samples while `load` runs. Only samples of these processes count, and of those that they
-    /// start meanwhile. Returns the result of `load` in any case, and the ledger if there are
-    /// samples.
+    /// start meanwhile. Returns the result of `load` in any case, and the ledgers unless sampling
+    /// failed.
     pub fn sample<T>(
         &mut self,
-        members: &HashSet<u32>,
+        processes: &SampledProcesses,
         load: impl FnOnce() -> T,
-    ) -> (T, io::Result<Ledger>) {
+    ) -> (T, io::Result<SampledLedgers>) {
         let mut of_threads;
         let (sampler, without_kernel) = match &mut self.source {
             Source::Processors(sampler) => (sampler, false),
-            Source::OwnCode(cpus) => match sampler_of(members, cpus, self.samples_per_s) {
-                Ok(sampler) => {
-                    of_threads = sampler;
-                    (&mut of_threads, true)
+            Source::OwnCode(cpus) => {
+                match sampler_of(&processes.of_subject, cpus, self.samples_per_s) {
+                    Ok(sampler) => {
+                        of_threads = sampler;
+                        (&mut of_threads, true)
+                    }
+                    Err(error) => return (load(), Err(error)),
                 }
-                Err(error) => return (load(), Err(error)),
-            },
+            }
         };
         // Mappings and processes since the last interval are in /proc.
         sampler.drain(|_| {});
         let before = (sampler.lost(), sampler.throttled());
         let enabled = sampler.enable();
         let result = emptied(sampler, load);
-        let ledger = enabled.and_then(|()| sampler.disable()).map(|()| {
-            let mut collector =
-                Collector::new(Arc::clone(&self.kallsyms), |pid| members.contains(&pid));
-            sampler.drain(|event| collect(&mut collector, event));
-            let mut ledger = collector.finish(&self.symbols, STACKS_MAX);
-            ledger.lost = sampler.lost() - before.0;
-            ledger.throttled = sampler.throttled() - before.1;
-            ledger.threads_left_out = sampler.threads_left_out() as u64;
-            ledger.without_kernel = without_kernel;
-            ledger
+        let ledgers = enabled.and_then(|()| sampler.disable()).map(|()| {
+            let collector = |members| Collector::new(Arc::clone(&self.kallsyms), is_in(members));
+            let mut of_subject = collector(&processes.of_subject);
+            let mut of_services = collector(&processes.of_services);
+            sampler.drain(|event| {
+                collect(&mut of_subject, event);
+                collect(&mut of_services, event);
+            });
+            let with_gaps = |ledger| Ledger {
+                lost: sampler.lost() - before.0,
+                throttled: sampler.throttled() - before.1,
+                threads_left_out: sampler.threads_left_out() as u64,
+                without_kernel,
+                ..ledger
+            };
+            SampledLedgers {
+                of_subject: with_gaps(of_subject.finish(&self.symbols, STACKS_MAX)),
+                of_services: with_gaps(of_services.finish(&self.symbols, 0)),
+            }
         });
-        (result, ledger)
+        (result, ledgers)
     }
 }
 
@@ -163,6 +190,10 @@ pub fn profiled_ns(rounds: u32, slice_ns: u64) -> u64 {
 #[must_use]
 pub fn calls_interval_ns(interval_ns: u64) -> u64 {
     interval_ns / CALLS_PART
+}
+
+fn is_in(processes: &HashSet<u32>) -> impl Fn(u32) -> bool {
+    |process| processes.contains(&process)
 }
 
 fn collect<F: Fn(u32) -> bool>(collector: &mut Collector<F>, event: SamplerEvent<'_>) {

@@ -1,6 +1,8 @@
 //! The resources that services use: read at the edges of every slice of any subject, since all
 //! subjects need them.
 
+use std::collections::HashSet;
+
 use abx_sys::Nanos;
 use abx_sys::tree::{ProcTree, ThreadTimes};
 
@@ -50,6 +52,14 @@ impl ServiceHost {
             at_first,
             trees,
         }
+    }
+
+    /// The processes of all services that can be seen.
+    pub fn members(&mut self) -> HashSet<u32> {
+        let trees = self.trees.iter_mut().flatten();
+        let readable = trees.filter_map(|tree| tree.refresh().ok().map(|()| &*tree));
+        let processes = readable.flat_map(ProcTree::members);
+        processes.map(|process| process.pid).collect()
     }
 
     /// Reads all services once.

@@ -4,7 +4,8 @@ use abx_fixtures::pair;
 use abx_report::{ReportExtent, Style, study_text};
 use abx_verdict::{
     Confounder, ConfounderKind, CostDifference, Count, CountDifference, CpuDifference, CpuLedger,
-    CpuSharing, LedgerLine, LineDifference, MeanInterval, Purpose, PurposeDifference, StudyRecord,
+    CpuSharing, LedgerLine, LineDifference, MeanInterval, Purpose, PurposeDifference,
+    ServiceDifference, StudyRecord,
 };
 
 /// Two subjects: `new` uses 3 µs more than `old`, all of it for one purpose.
@@ -63,6 +64,7 @@ fn sampled(purpose: Purpose, line: &str) -> StudyRecord {
         system_calls: Vec::new(),
         waits: Vec::new(),
         confounders: Vec::new(),
+        services: None,
     }];
     record
 }
@@ -203,6 +205,49 @@ fn differences_beyond_the_servers_follow_the_reason() {
     let reversed = text(&record, ReportExtent::Brief);
     let services = "services use 356.43 and 2834.40 µs";
     assert!(reversed.contains(services), "{reversed}");
+}
+
+#[test]
+fn parts_of_what_services_cost_follow_their_cpu_time() {
+    // Method: a service that spends 40 and 10 µs, of which 30 and 5 are certainly in one line, and
+    // the rest in a line that is not certain; without a confounder, the sentence has neither.
+    let mut record = sampled(Purpose::Files, "system call openat");
+    let difference = &mut record.conclusions.cpu_differences[0];
+    let line = |name: &str, us_per_response: [f64; 2], low: f64| LineDifference {
+        name: name.to_owned(),
+        purpose: Purpose::Locks,
+        cost: CostDifference {
+            us_per_response,
+            difference_us: MeanInterval {
+                mean: us_per_response[0] - us_per_response[1],
+                low: Some(low),
+                high: Some(50.0),
+            },
+            share: Some((us_per_response[0] - us_per_response[1]) / 30.0),
+        },
+    };
+    difference.services = Some(ServiceDifference {
+        us_per_response: [40.0, 10.0],
+        difference_us: difference.difference_us,
+        lines: vec![
+            line("system call futex", [30.0, 5.0], 1.0),
+            line("user java", [10.0, 5.0], -1.0),
+        ],
+    });
+    let sentence = "In addition, services use 40.00 and 10.00 µs of CPU per response";
+    let without = text(&record, ReportExtent::Brief);
+    assert!(!without.contains(sentence), "{without}");
+    record.conclusions.cpu_differences[0].confounders = vec![Confounder {
+        what: ConfounderKind::ServiceCpu,
+        per_response: [40.0, 10.0],
+    }];
+    let brief = text(&record, ReportExtent::Brief);
+    let parts = format!("{sentence}: futex 30.00 and 5.00.");
+    assert!(brief.contains(&parts), "{brief}");
+    let full = text(&record, ReportExtent::Full);
+    for row in ["µs of services per response", "java 5.00 10.00"] {
+        assert!(full.contains(row), "{full}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::confounder::{Confounder, confounders};
 use super::counts::{CountDifference, differences, in_order};
 use super::purpose::Purpose;
-use super::sampled_block::{SampledBlock, sampled};
+use super::sampled_block::{SampledBlock, sampled, sampled_services};
 use super::sampled_sides::{CostDifference, SampledSides};
 use crate::findings::bottleneck::Bottleneck;
 use crate::findings::study::starts_differ::differing_starts;
@@ -48,6 +48,21 @@ pub struct CpuDifference {
     /// Differences between the responses of the two, which cost CPU time by themselves or were paid
     /// for by services.
     pub confounders: Vec<Confounder>,
+    /// What services spent for the responses of the two, in addition to `us_per_response`; absent
+    /// unless services were sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub services: Option<ServiceDifference>,
+}
+
+/// The CPU time of all services for the responses of two subjects.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ServiceDifference {
+    /// CPU time of services per complete response of subject and baseline, in µs.
+    pub us_per_response: [f64; 2],
+    /// Subject minus baseline, in µs.
+    pub difference_us: MeanInterval,
+    /// The parts of the difference by line, the greatest first. They add up to it.
+    pub lines: Vec<LineDifference>,
 }
 
 /// All lines of two ledgers that serve one purpose.
@@ -63,7 +78,8 @@ pub struct PurposeDifference {
 /// A line of two ledgers.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LineDifference {
-    /// Its name as in a ledger, except that a subject's own programs are `own code`.
+    /// Its name as in a ledger, except that a subject's own programs are `own code`. Programs of
+    /// services keep their names.
     pub name: String,
     pub purpose: Purpose,
     #[serde(flatten)]
@@ -111,19 +127,33 @@ pub(crate) fn start_differences(study: &StudyView) -> Vec<CpuDifference> {
 
 fn between(load: &OfferView, [subject, baseline]: [&str; 2]) -> Option<CpuDifference> {
     let views = [load.subject(subject)?, load.subject(baseline)?];
-    let blocks = views[0].blocks.iter().zip(&views[1].blocks);
-    let (of_subject, of_baseline): (Vec<_>, Vec<_>) = blocks
-        .filter_map(|(block, other)| Some((sampled(block)?, sampled(other)?)))
-        .unzip();
-    let sides = SampledSides {
-        are_paired: true,
-        blocks: [of_subject, of_baseline],
-    };
+    let sides = SampledSides::of_pair(views, sampled);
     let difference = difference(&sides, [subject, baseline], &load.load.name)?;
     let sums = views.map(|view| &view.sums);
     Some(CpuDifference {
         confounders: confounders(sums, difference.difference_us.mean),
+        services: service_difference(&SampledSides::of_pair(views, sampled_services)),
         ..difference
+    })
+}
+
+/// `None` if no block has samples of services on both sides.
+fn service_difference(sides: &SampledSides) -> Option<ServiceDifference> {
+    let (us_per_response, difference_us) = sides.whole()?;
+    let lines = sides.parts(difference_us.mean, |line| {
+        (line.to_string(), Purpose::of(line))
+    })?;
+    let lines = lines
+        .into_iter()
+        .map(|((name, purpose), cost)| LineDifference {
+            name,
+            purpose,
+            cost,
+        });
+    Some(ServiceDifference {
+        us_per_response,
+        difference_us,
+        lines: lines.collect(),
     })
 }
 
@@ -194,6 +224,7 @@ fn difference(
         system_calls: differences(sides, |counts| counts.system_calls.as_ref(), Some(0.0)),
         waits: differences(sides, |counts| counts.waits.as_ref(), Some(0.0)),
         confounders: Vec::new(),
+        services: None,
     })
 }
 

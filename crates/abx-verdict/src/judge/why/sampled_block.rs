@@ -60,6 +60,20 @@ pub(super) fn sampled<'a>(block: &BlockView<'a>) -> Option<SampledBlock<'a>> {
     })
 }
 
+/// The samples of all services while a subject was loaded; `None` if there are none, or if their CPU
+/// time is not known.
+pub(super) fn sampled_services<'a>(block: &BlockView<'a>) -> Option<SampledBlock<'a>> {
+    let ledger = block.ledger()?.services.as_ref();
+    let ledger = ledger.filter(|ledger| ledger.samples > 0 && !ledger.without_kernel)?;
+    let services_ns = block.sums.all_services_cpu_ns()?;
+    Some(SampledBlock {
+        ledger,
+        us_per_response: share(services_ns, block.sums.all_completed())? / 1e3,
+        counts: BlockCounts::default(),
+        kernel_us: 0.0,
+    })
+}
+
 /// The kernel's share of a subject's CPU time, if only user code was sampled: the CPU time while
 /// sampling without the sampled time. If samples are missing, the share is that of the CPU clocks,
 /// whose step is 10 ms: in the counted slices or, if the subject had too many threads to be read

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::sampled_block::SampledBlock;
 use crate::judge::faults::MeanInterval;
+use crate::view::{BlockView, SubjectView};
 
 /// What a part of two ledgers costs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
@@ -38,7 +39,21 @@ pub(super) struct SampledSides<'a> {
     pub(super) are_paired: bool,
 }
 
-impl SampledSides<'_> {
+impl<'a> SampledSides<'a> {
+    /// The blocks in which subject and baseline both have samples of this kind.
+    pub(super) fn of_pair(
+        [subject, baseline]: [&SubjectView<'a>; 2],
+        samples: fn(&BlockView<'a>) -> Option<SampledBlock<'a>>,
+    ) -> SampledSides<'a> {
+        let blocks = subject.blocks.iter().zip(&baseline.blocks);
+        let both = blocks.filter_map(|(block, other)| samples(block).zip(samples(other)));
+        let (subject, baseline) = both.unzip();
+        SampledSides {
+            blocks: [subject, baseline],
+            are_paired: true,
+        }
+    }
+
     /// The whole CPU time per response of both sides, in µs, and the difference; `None` if a
     /// side has no block.
     pub(super) fn whole(&self) -> Option<([f64; 2], MeanInterval)> {

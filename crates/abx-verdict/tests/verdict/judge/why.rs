@@ -201,6 +201,56 @@ fn services_that_paid_for_a_difference_are_named() {
 }
 
 #[test]
+fn the_cpu_time_of_services_is_split_into_lines() {
+    // Method: services that spend 40 and 10 µs per response, with three quarters and half of their
+    // samples in a system call. By hand: 30 and 5 µs there, 10 and 5 in Java.
+    let mut record = serve(pair(), "db");
+    for (subject, service_us, [in_futex, in_java]) in [("new", 40, [75, 25]), ("old", 10, [50, 50])]
+    {
+        give(&mut record, subject, 8, &[("user server", 100)]);
+        each_slice(&mut record, subject, |slice| {
+            let responses = slice.outcomes.completed() + slice.discarded.completed();
+            slice.services_cpu_ns = vec![Some(service_us * 1_000 * responses)];
+        });
+        let mut services = Ledger::default();
+        services.add(&Line::system_call("futex"), ["clone", "wait"], in_futex);
+        services.add(&Line::user("java"), ["clone", "run"], in_java);
+        for block in &mut record.blocks {
+            let ledgers = &mut block.loads[0].ledgers;
+            ledgers.get_mut(subject).unwrap().services = Some(services.clone());
+        }
+    }
+    let services = difference(&record).services.unwrap();
+    assert_eq!(services.us_per_response, [40.0, 10.0]);
+    assert!((services.difference_us.mean - 30.0).abs() < 1e-9);
+    let lines = services.lines.iter();
+    let lines: Vec<_> = lines
+        .map(|line| (line.name.as_str(), line.cost.us_per_response))
+        .collect();
+    let by_hand = [
+        ("system call futex", [30.0, 5.0]),
+        ("user java", [10.0, 5.0]),
+    ];
+    assert_eq!(lines, by_hand);
+    // Their CPU time is not split if only user code was sampled, or only on one side.
+    let mut user_code_only = record.clone();
+    for block in &mut user_code_only.blocks {
+        let ledgers = block.loads[0].ledgers.values_mut();
+        for services in ledgers.filter_map(|ledger| ledger.services.as_mut()) {
+            services.without_kernel = true;
+        }
+    }
+    let mut one_side = record;
+    for block in &mut one_side.blocks {
+        let ledgers = &mut block.loads[0].ledgers;
+        ledgers.get_mut("old").unwrap().services = None;
+    }
+    for record in [user_code_only, one_side] {
+        assert_eq!(difference(&record).services, None);
+    }
+}
+
+#[test]
 fn blocks_without_samples_or_cpu_time_are_left_out() {
     // Method: a block without samples, one with an empty ledger, and a study of neither.
     let mut record = pair();
