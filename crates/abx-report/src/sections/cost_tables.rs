@@ -6,7 +6,7 @@ use abx_verdict::{
 };
 
 use crate::document::Table;
-use crate::words::units::{GLUE, or_unknown, whole_percent};
+use crate::words::units::{GLUE, fixed, or_unknown, whole_percent};
 use crate::words::wrap::{clean_name, shorten};
 
 /// Lines below this share of the more costly subject's total are shown together.
@@ -85,16 +85,18 @@ fn difference_table(
         ours.max(theirs) >= SHOWN_SHARE_MIN * greatest
     };
     let (shown, others): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_shown);
-    let row = |name, costs, difference_us: &MeanInterval, calls: Option<[f64; 2]>| {
-        let [ours, theirs] = costs;
-        let [our_calls, their_calls] = calls.map(|calls| calls.map(us)).unwrap_or_default();
-        let mut row = vec![name, us(theirs), us(ours)];
+    let decimals = Decimals::of(greatest);
+    let row = |name, costs: [f64; 2], difference_us: &MeanInterval, calls: Option<[f64; 2]>| {
+        let [ours, theirs] = costs.map(|us| decimals.show(us));
+        let calls = calls.map(|calls| calls.map(|calls| Decimals::OF_COUNTS.show(calls)));
+        let [our_calls, their_calls] = calls.unwrap_or_default();
+        let mut row = vec![name, theirs, ours];
         if has_calls {
             row.insert(2, their_calls);
             row.push(our_calls);
         }
-        row.push(signed(difference_us.mean));
-        row.push(interval(difference_us.low.zip(difference_us.high)));
+        row.push(decimals.signed(difference_us.mean));
+        row.push(decimals.interval(difference_us));
         row
     };
     let mut rows: Vec<Vec<String>> = shown
@@ -142,18 +144,13 @@ pub(super) fn count_table(
     what: &str,
     difference: &CpuDifference,
     counts: &[CountDifference],
+    decimals: Decimals,
 ) -> Option<Table> {
     let rows = counts.iter().map(|count| {
-        let [ours, theirs] = count.values;
-        let MeanInterval { mean, low, high } = count.difference;
-        let name = shown_name(&count.name);
-        [
-            name,
-            us(theirs),
-            us(ours),
-            signed(mean),
-            interval(low.zip(high)),
-        ]
+        let [ours, theirs] = count.values.map(|value| decimals.show(value));
+        let difference = decimals.signed(count.difference.mean);
+        let interval = decimals.interval(&count.difference);
+        [shown_name(&count.name), theirs, ours, difference, interval]
     });
     let [subject, baseline] = columns(difference);
     let headers = [what, &baseline, &subject, "difference", "95 % interval"];
@@ -161,9 +158,9 @@ pub(super) fn count_table(
 }
 
 /// The first [`COUNTS_MAX`] counters of one subject; `None` without counters.
-pub(super) fn counts_of_one(what: &str, counts: &[Count]) -> Option<Table> {
+pub(super) fn counts_of_one(what: &str, counts: &[Count], decimals: Decimals) -> Option<Table> {
     let shown = counts.iter().take(COUNTS_MAX);
-    let rows = shown.map(|count| [shown_name(&count.name), us(count.value)]);
+    let rows = shown.map(|count| [shown_name(&count.name), decimals.show(count.value)]);
     (!counts.is_empty()).then(|| Table::new([what, "count"], rows))
 }
 
@@ -176,11 +173,12 @@ pub(super) fn ledger_table(ledger: &CpuLedger) -> Table {
     let calls = |line: &LedgerLine| {
         let name = line.name.strip_prefix(SYSTEM_CALL)?;
         let calls = ledger.system_calls.iter().find(|call| call.name == name)?;
-        Some(us(calls.value))
+        Some(Decimals::OF_COUNTS.show(calls.value))
     };
+    let decimals = Decimals::of(ledger.us_per_response);
     let row = |name: String, cost: f64, calls: Option<String>, functions: &str| {
         let share = whole_percent(cost / ledger.us_per_response);
-        let mut row = vec![name, us(cost), share];
+        let mut row = vec![name, decimals.show(cost), share];
         if !ledger.system_calls.is_empty() {
             row.push(calls.unwrap_or_default());
         }
@@ -254,22 +252,47 @@ pub(super) fn shown_name(name: &str) -> String {
 
 const NAME_COLUMNS: usize = 28;
 
-pub(super) fn us(us: f64) -> String {
-    format!("{us:.2}")
-}
+/// The decimals of figures that are shown together: so many that readers can add them up, and no
+/// more than the greatest of them deserves.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Decimals(usize);
 
-pub(crate) fn micro(value: f64) -> String {
-    format!("{}{GLUE}µs", us(value))
-}
+impl Decimals {
+    /// Those of counts per response, such as 1.00 calls.
+    pub(crate) const OF_COUNTS: Decimals = Decimals(2);
 
-pub(super) fn signed(us: f64) -> String {
-    format!("{us:+.2}").replace('-', "\u{2212}")
-}
+    /// Those of figures up to this one.
+    pub(crate) fn of(greatest: f64) -> Decimals {
+        Decimals(match greatest.abs() {
+            greatest if greatest >= 1_000.0 => 0,
+            greatest if greatest >= 100.0 => 1,
+            _ => 2,
+        })
+    }
 
-pub(super) fn interval(bounds: Option<(f64, f64)>) -> String {
-    or_unknown(bounds, |(low, high)| {
-        format!("{} to {}", signed(low), signed(high))
-    })
+    /// Those of the costs of both sides.
+    pub(crate) fn of_sides([ours, theirs]: [f64; 2]) -> Decimals {
+        Decimals::of(ours.max(theirs))
+    }
+
+    pub(crate) fn show(self, value: f64) -> String {
+        fixed(value, self.0)
+    }
+
+    pub(crate) fn micro(self, us: f64) -> String {
+        format!("{}{GLUE}µs", self.show(us))
+    }
+
+    fn signed(self, value: f64) -> String {
+        let sign = if value < 0.0 { '\u{2212}' } else { '+' };
+        format!("{sign}{}", self.show(value.abs()))
+    }
+
+    fn interval(self, of: &MeanInterval) -> String {
+        or_unknown(of.low.zip(of.high), |(low, high)| {
+            format!("{} to {}", self.signed(low), self.signed(high))
+        })
+    }
 }
 
 const COUNTS_MAX: usize = 8;

@@ -12,7 +12,7 @@ use crate::html::charts::{
     FlameSides, PlotCaption, draw_flame_graph, legend, purpose_class, share_in_words,
 };
 use crate::html::markup::{Element, element};
-use crate::sections::cost_tables::{micro, purpose_name};
+use crate::sections::cost_tables::{Decimals, purpose_name};
 use crate::words::units::count;
 use crate::words::verdict::name;
 
@@ -88,22 +88,22 @@ impl Flame<'_> {
             0 | 1 => String::new(),
             _ => format!(" under {}", name(&self.load.name)),
         };
-        let [ours, theirs] = self.graph.us_per_response;
+        let decimals = Decimals::of_sides(self.graph.us_per_response);
+        let [ours, theirs] = self.graph.us_per_response.map(|us| decimals.micro(us));
         let [subject, baseline] = self.who.map(|who| who.map(name));
         let subject = subject.unwrap_or_default();
         let (sides, title, description) = match &baseline {
             None => (
                 FlameSides::One,
-                format!("{subject}{under}: {} of CPU per response", micro(ours)),
+                format!("{subject}{under}: {ours} of CPU per response"),
                 "Functions by call chain, callers above what they call, as wide as their CPU time."
                     .to_owned(),
             ),
             Some(baseline) => (
                 FlameSides::Both,
                 format!(
-                    "{subject} compared with {baseline}{under}: {} and {} of CPU per response",
-                    micro(ours),
-                    micro(theirs)
+                    "{subject} compared with {baseline}{under}: {ours} and {theirs} of CPU per \
+                     response"
                 ),
                 format!(
                     "Functions by call chain, callers above what they call, as wide as the larger \

@@ -7,8 +7,8 @@ use abx_verdict::{
 };
 
 use super::cost_tables::{
-    SYSTEM_CALL, count_table, counts_of_one, ledger_table, line_table, micro, names, purpose_name,
-    purpose_table, service_table, shown_name, us,
+    Decimals, SYSTEM_CALL, count_table, counts_of_one, ledger_table, line_table, names,
+    purpose_name, purpose_table, service_table, shown_name,
 };
 use crate::document::Document;
 use crate::words::metrics::capitalized;
@@ -280,8 +280,12 @@ pub(crate) fn of_one(ledgers: &[CpuLedger]) -> Document {
     for ledger in ledgers {
         out.heading(format!("CPU time of {}", clean_name(&ledger.subject)));
         out.table(Some(ledger_table(ledger)), "");
-        out.table(counts_of_one("per response", &ledger.work), "");
-        out.table(counts_of_one("µs waited per response", &ledger.waits), "");
+        let work = counts_of_one("per response", &ledger.work, Decimals::OF_COUNTS);
+        out.table(work, "");
+        let greatest = ledger.waits.first().map_or(0.0, |wait| wait.value);
+        let decimals = Decimals::of(greatest);
+        let waits = counts_of_one("µs waited per response", &ledger.waits, decimals);
+        out.table(waits, "");
     }
     out
 }
@@ -315,13 +319,23 @@ fn difference_part(record: &StudyRecord, difference: &CpuDifference, figures: Fi
         out.table(service_table(difference), "");
     }
     if figures.work {
-        out.table(
-            count_table("per response", difference, &difference.work),
-            "",
+        let work = count_table(
+            "per response",
+            difference,
+            &difference.work,
+            Decimals::OF_COUNTS,
         );
+        out.table(work, "");
     }
     if figures.lines {
-        let waits = count_table("µs waited per response", difference, &difference.waits);
+        let waits = difference.waits.iter().flat_map(|wait| wait.values);
+        let decimals = Decimals::of(waits.fold(0.0, f64::max));
+        let waits = count_table(
+            "µs waited per response",
+            difference,
+            &difference.waits,
+            decimals,
+        );
         out.table(waits, "");
     }
     out
@@ -337,7 +351,9 @@ const WHY_LEGEND: &str = "A cost is its share of the samples, times the CPU time
 /// One sentence with the difference and its largest certain parts.
 fn reason(difference: &CpuDifference, most: usize) -> String {
     let [subject, baseline] = names(difference);
-    let [ours, theirs] = difference.us_per_response.map(us);
+    let decimals = Decimals::of_sides(difference.us_per_response);
+    let micro = |us| decimals.micro(us);
+    let [ours, theirs] = difference.us_per_response.map(|us| decimals.show(us));
     let is_more = difference.difference_us.mean > 0.0;
     let ((more, more_us), (less, less_us)) = if is_more {
         ((&subject, ours), (&baseline, theirs))
@@ -443,7 +459,12 @@ fn cause(
 /// A difference between the responses themselves, or in the work of services, which is no merit of
 /// either server. The side with more CPU time comes first.
 fn confounded(confounder: &Confounder, difference: &CpuDifference) -> String {
-    let values = costlier_first(confounder.per_response, difference);
+    let mut per_response = confounder.per_response;
+    if let (ConfounderKind::ServiceCpu, Some(services)) = (confounder.what, &difference.services) {
+        // The sampled blocks, whose lines add up to it.
+        per_response = services.us_per_response;
+    }
+    let values = costlier_first(per_response, difference);
     let differ = |what: &str, times: f64, unit: &str| {
         let [costlier, cheaper] = values.map(|value| count((value * times).round() as u64));
         format!("The {what} differ: {costlier} and {cheaper} {unit}.")
@@ -453,8 +474,9 @@ fn confounded(confounder: &Confounder, difference: &CpuDifference) -> String {
         ConfounderKind::HeaderBytes => differ("headers", 1.0, "bytes per response"),
         ConfounderKind::Connections => differ("connections", 1e3, "per 1,000 responses"),
         ConfounderKind::ServiceCpu => {
-            let [costlier, cheaper] = values.map(us);
-            let parts = service_parts(difference);
+            let decimals = Decimals::of_sides(values);
+            let [costlier, cheaper] = values.map(|us| decimals.show(us));
+            let parts = service_parts(difference, decimals);
             format!(
                 "In addition, services use {costlier} and {cheaper} µs of CPU per response{parts}."
             )
@@ -464,13 +486,14 @@ fn confounded(confounder: &Confounder, difference: &CpuDifference) -> String {
 
 /// The certain lines that make up the most of what services cost one side more than the other, with
 /// the costs of both: the side whose own CPU time is larger comes first.
-fn service_parts(difference: &CpuDifference) -> String {
+fn service_parts(difference: &CpuDifference, decimals: Decimals) -> String {
     let Some(services) = &difference.services else {
         return String::new();
     };
     let parts = most_of(&services.lines, |line| &line.cost).into_iter();
     let parts = parts.map(|line| {
-        let [costlier, cheaper] = costlier_first(line.cost.us_per_response, difference).map(us);
+        let [costlier, cheaper] =
+            costlier_first(line.cost.us_per_response, difference).map(|us| decimals.show(us));
         format!("{} {costlier} and {cheaper}", shown_name(&line.name))
     });
     let parts = parts.collect::<Vec<_>>().join(", ");

@@ -206,7 +206,8 @@ const DECIMALS_MAX: usize = 4;
 /// From here on, figures are written with an exponent.
 const PLAIN_MAX: f64 = 1e12;
 
-fn fixed(value: f64, decimals: usize) -> String {
+/// A number with so many decimals, and with separators of thousands.
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     match value {
         value if !value.is_finite() => UNKNOWN.to_owned(),
         value if value.abs() >= PLAIN_MAX => format!("{value:.2e}"),

@@ -198,12 +198,12 @@ fn differences_beyond_the_servers_follow_the_reason() {
     ];
     let brief = text(&record, ReportExtent::Brief);
     let sentences = "The headers differ: 180 and 150 bytes per response. The connections differ: \
-                     100 and 0 per 1,000 responses. In addition, services use 2834.40 and 356.43 µs \
-                     of CPU per response.";
+                     100 and 0 per 1,000 responses. In addition, services use 2,834 and 356 µs of \
+                     CPU per response.";
     assert!(brief.contains(sentences), "{brief}");
     record.conclusions.cpu_differences[0].difference_us.mean *= -1.0;
     let reversed = text(&record, ReportExtent::Brief);
-    let services = "services use 356.43 and 2834.40 µs";
+    let services = "services use 356 and 2,834 µs";
     assert!(reversed.contains(services), "{reversed}");
 }
 
