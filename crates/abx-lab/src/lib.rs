@@ -11,6 +11,7 @@
 //! `doctor` examines the machine by the same means.
 
 pub mod doctor;
+mod locked_file;
 mod measure;
 mod process;
 mod records;

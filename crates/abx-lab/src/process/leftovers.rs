@@ -1,11 +1,12 @@
 //! The files that killed processes of abx leave behind, and how a later run recognizes them.
 //!
-//! A process that makes a file or folder that a kill could leave locks it. The kernel releases the
-//! lock with the process, in every PID namespace.
+//! A process that makes a file or folder that a kill could leave locks it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+
+use crate::locked_file::{Hold, LockedFile};
 
 /// Whether a process with this number runs here, of this user or another.
 pub fn is_alive(process: u32) -> bool {
@@ -14,7 +15,7 @@ pub fn is_alive(process: u32) -> bool {
 
 /// Locks a regular file of this user; `None` if a process has locked it, or if that cannot be
 /// determined.
-pub fn lock_if_free(path: &Path) -> Option<File> {
+pub fn lock_if_free(path: &Path) -> Option<LockedFile> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let file = OpenOptions::new()
         .read(true)
@@ -23,6 +24,6 @@ pub fn lock_if_free(path: &Path) -> Option<File> {
         .ok()?;
     let metadata = file.metadata().ok()?;
     let is_ours = metadata.is_file() && metadata.uid() == rustix::process::geteuid().as_raw();
-    let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
-    (is_ours && rustix::fs::flock(&file, lock).is_ok()).then_some(file)
+    let file = is_ours.then_some(file)?;
+    LockedFile::take(file, Hold::Alone).ok()?
 }

@@ -4,7 +4,6 @@
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
@@ -79,12 +78,12 @@ fn damaged(error: io::Error) -> io::Error {
 }
 
 /// Writes to a file, compressed if `path` ends in `.zst`, and returns the file.
-pub(super) fn fill(
-    file: File,
+pub(super) fn fill<W: Write>(
+    file: W,
     path: &Path,
     packing: Packing,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<File> {
+) -> io::Result<W> {
     if path.extension().is_none_or(|suffix| suffix != ENDING) {
         let mut file = BufWriter::new(file);
         write(&mut file)?;

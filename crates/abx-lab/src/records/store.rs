@@ -10,6 +10,7 @@ use std::{env, fs, io};
 use serde::Serialize;
 
 use super::file::{Packing, fill};
+use crate::locked_file::{Hold, LockedFile};
 use crate::process::keeper::sweep_once;
 use crate::process::leftovers::{is_alive, lock_if_free};
 
@@ -24,7 +25,7 @@ const EXPORT_MODE: u32 = 0o666;
 pub struct Store {
     path: PathBuf,
     /// The file as last saved, locked while its record may still change.
-    locked_file: Option<fs::File>,
+    locked_file: Option<LockedFile>,
     /// Why the usual place was not used.
     moved: Option<String>,
 }
@@ -68,16 +69,17 @@ impl Store {
     /// [`RecordInUse`] if another process still adds to it.
     pub fn for_saved_record(path: PathBuf) -> Result<Store, RecordInUse> {
         sweep_leftovers();
-        let lock = rustix::fs::FlockOperation::NonBlockingLockExclusive;
         let locked_file = loop {
             let Ok(file) = fs::File::open(&path) else {
                 // The reader of the file reports the error.
                 break None;
             };
-            // Other errors are of file systems without locks.
-            if rustix::fs::flock(&file, lock) == Err(rustix::io::Errno::WOULDBLOCK) {
-                return Err(RecordInUse { path });
-            }
+            let file = match LockedFile::take(file, Hold::Alone) {
+                Ok(Some(file)) => file,
+                Ok(None) => return Err(RecordInUse { path }),
+                // A file system without locks.
+                Err(_) => break None,
+            };
             // SUBTLE: A save between opening and locking put another file in its place, and locked
             // that one.
             if is_at(&file, &path) {
@@ -112,7 +114,7 @@ impl Store {
             path: self.path.clone(),
             source,
         })?;
-        self.locked_file = Some(file);
+        self.locked_file = file;
         Ok(())
     }
 
@@ -130,7 +132,7 @@ impl Store {
             return Err(first);
         }
         match write_locked(&path, record) {
-            Ok(file) => self.locked_file = Some(file),
+            Ok(file) => self.locked_file = file,
             Err(_) => return Err(first),
         }
         self.moved = Some(first.to_string());
@@ -181,7 +183,7 @@ pub fn user_folder(variable: &str, below_home: &str) -> PathBuf {
 ///
 /// # Errors
 /// The error of the system. A file that was there before is then unchanged.
-fn write_locked(path: &Path, document: &impl Serialize) -> io::Result<fs::File> {
+fn write_locked(path: &Path, document: &impl Serialize) -> io::Result<Option<LockedFile>> {
     write_by(path, Packing::Quick, RECORD_MODE, |file| {
         file.write_all(&serde_json::to_vec(document)?)?;
         file.write_all(b"\n")
@@ -213,11 +215,11 @@ fn write_by(
     packing: Packing,
     mode: u32,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<fs::File> {
+) -> io::Result<Option<LockedFile>> {
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         // SUBTLE: A rename would put a file in the place of the device.
         let file = fs::OpenOptions::new().write(true).open(path)?;
-        return fill(file, path, packing, write);
+        return fill(file, path, packing, write).map(|_| None);
     }
     // A rename would replace a link, and leave the file to which it leads as it was.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -235,7 +237,7 @@ fn write_by(
         let file = fill(file, path, packing, write)?;
         file.sync_all()?;
         fs::rename(&draft, &target)?;
-        Ok(file)
+        Ok(Some(file))
     })();
     if written.is_err() {
         // A partial draft is of no use.
@@ -245,13 +247,12 @@ fn write_by(
 }
 
 /// Creates a draft and locks it, so that a later run can see whether its writer was killed.
-fn locked_draft(draft: &Path, mode: u32) -> io::Result<fs::File> {
+fn locked_draft(draft: &Path, mode: u32) -> io::Result<LockedFile> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(mode);
     loop {
-        let file = options.open(draft)?;
         // A file system without locks only keeps later runs from sweeping the draft.
-        let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive);
+        let file = LockedFile::wait_for(options.open(draft)?);
         // SUBTLE: Until the draft is locked, a run in another PID namespace may take it for a
         // leftover and remove it.
         if file.metadata()?.nlink() > 0 {

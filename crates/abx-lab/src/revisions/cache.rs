@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::build_stamp::BuildStamp;
-use super::lease::{Hold, Lease};
+use super::lease::Lease;
 use super::revision_error::RevisionError;
+use crate::locked_file::Hold;
 use crate::setup::provision::cache_folder;
 use crate::setup::provision::recipe::folder::CacheFolder;
 

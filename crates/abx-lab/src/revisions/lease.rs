@@ -1,5 +1,5 @@
 //! A lock on one build of the cache: one abx makes the build, any number use it, and none removes
-//! it meanwhile. The system releases the lock when its holder ends, even if it is killed.
+//! it meanwhile.
 
 use std::fs::{self, File};
 use std::io;
@@ -7,23 +7,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
+use crate::locked_file::{Hold, LockedFile};
 
-/// A lock that is held.
+/// A lock that is held: shared by those who use the build, or alone to make or remove it.
 #[derive(Debug)]
 pub struct Lease {
-    file: File,
+    file: LockedFile,
     path: PathBuf,
-}
-
-/// Which other processes may hold the lock, too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hold {
-    /// Any that use the build.
-    Shared,
-    /// None, since the build is made or removed.
-    Alone,
 }
 
 impl Lease {
@@ -34,11 +24,9 @@ impl Lease {
     pub fn take(path: &Path, hold: Hold) -> io::Result<Option<Lease>> {
         loop {
             let file = File::options().create(true).append(true).open(path)?;
-            match flock(&file, hold.operation()) {
-                Ok(()) => {}
-                Err(Errno::WOULDBLOCK) => return Ok(None),
-                Err(error) => return Err(error.into()),
-            }
+            let Some(file) = LockedFile::take(file, hold)? else {
+                return Ok(None);
+            };
             // Another abx may have removed the file since it was opened.
             let is_same = fs::metadata(path)
                 .and_then(|metadata| Ok(metadata.ino() == file.metadata()?.ino()))
@@ -64,15 +52,6 @@ impl Lease {
     /// The error of the system.
     pub fn remove(self) -> io::Result<()> {
         fs::remove_file(&self.path)
-    }
-}
-
-impl Hold {
-    fn operation(self) -> FlockOperation {
-        match self {
-            Hold::Shared => FlockOperation::NonBlockingLockShared,
-            Hold::Alone => FlockOperation::NonBlockingLockExclusive,
-        }
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::Once;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::locked_file::LockedFile;
 use crate::process::leftovers::{is_alive, lock_if_free};
 
 use super::container::KeptContainer;
@@ -32,7 +33,7 @@ pub fn make(
     plan: &KeeperPlan,
     owner: &str,
     on_made: &mut dyn FnMut(u64) -> io::Result<()>,
-) -> Result<Option<File>, StartFailure> {
+) -> Result<Option<LockedFile>, StartFailure> {
     let Some(scratch) = &plan.scratch else {
         return Ok(None);
     };
@@ -63,10 +64,10 @@ pub fn make(
 }
 
 /// Writes the owner of a new folder, and locks that file.
-fn claim(scratch: &Path, owner: &str) -> io::Result<File> {
-    let mut file = File::create_new(scratch.join(OWNER))?;
+fn claim(scratch: &Path, owner: &str) -> io::Result<LockedFile> {
+    let file = File::create_new(scratch.join(OWNER))?;
     // On a file system without locks, later runs merely do not sweep the folder.
-    let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+    let mut file = LockedFile::wait_for(file);
     file.write_all(owner.as_bytes())?;
     Ok(file)
 }

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
-
 use super::command::{CommandError, LoggedCommand};
 use super::environment::Environment;
 use super::interrupt::Interrupt;
@@ -17,6 +15,7 @@ use super::policy::Policy;
 use super::recipe::Recipe;
 use super::step::ProvisionStep;
 use super::subject_provision::{PlannedStep, Provision};
+use crate::locked_file::{Hold, LockedFile};
 use crate::process::log_tail::{SHOWN_LINES, log_tail};
 
 /// Why an installation is incomplete.
@@ -144,20 +143,18 @@ pub(super) fn install_until(
 
 impl Installation<'_> {
     /// Makes other installations into the same cache wait.
-    fn lock(&mut self, cache: &Path) -> Result<File, InstallError> {
+    fn lock(&mut self, cache: &Path) -> Result<LockedFile, InstallError> {
         let path = cache.join(LOCK);
         let failed = |source| InstallError::Cache {
             path: path.clone(),
             source,
         };
         fs::create_dir_all(cache).map_err(failed)?;
-        let file = File::create(&path).map_err(failed)?;
         let mut has_notified = false;
         loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(file),
-                Err(rustix::io::Errno::WOULDBLOCK) => {}
-                Err(error) => return Err(failed(error.into())),
+            let file = File::create(&path).map_err(failed)?;
+            if let Some(file) = LockedFile::take(file, Hold::Alone).map_err(failed)? {
+                return Ok(file);
             }
             if self.interrupt.is_signalled() {
                 return Err(InstallError::Interrupted);

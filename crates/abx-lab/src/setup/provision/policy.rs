@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use crate::locked_file::{Hold, LockedFile};
 
 /// The temporary script, with an explanation for people who find it.
 const REFUSAL: &str = "#!/bin/sh
@@ -23,7 +23,7 @@ pub struct Policy {
     path: PathBuf,
     is_restored: bool,
     /// The folder of the script, locked: one installation at a time.
-    _lock: File,
+    _lock: LockedFile,
 }
 
 impl Policy {
@@ -33,7 +33,7 @@ impl Policy {
     /// The error of the system; `WouldBlock`, without any change, while another installation runs.
     pub fn refuse(path: &Path) -> io::Result<Policy> {
         let lock = File::open(path.parent().unwrap_or(Path::new("/")))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        let lock = LockedFile::take(lock, Hold::Alone)?.ok_or(ErrorKind::WouldBlock)?;
         put_back(path)?;
         // SUBTLE: A second name comes first, so that a script exists at every moment.
         if fs::symlink_metadata(path).is_ok() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 
-use rustix::fs::{FlockOperation, flock};
+use crate::locked_file::LockedFile;
 
 use super::install::install_until;
 use super::interrupt::Interrupt;
@@ -333,9 +333,7 @@ fn two_installations_into_one_cache_take_turns() {
     fs::create_dir(machine.at("cache")).unwrap();
     let hold = || {
         let file = fs::File::create(machine.at("cache/lock")).unwrap();
-        // Another test's child that is just forked may hold it for a moment.
-        flock(&file, FlockOperation::LockExclusive).unwrap();
-        file
+        LockedFile::wait_for(file)
     };
     let mut held = Some(hold());
     let mut lines = Vec::new();
