@@ -51,8 +51,6 @@ pub fn doctor(mut examination: Examination) -> DoctorRecord {
         Err(EndedEarly::Interrupted) => record.interrupted = true,
         Err(EndedEarly::Refused(why)) => record.refusal = Some(why),
     }
-    // The parts have bound this thread to the generator's CPUs.
-    let _ = abx_sys::cpus::pin_thread(&cpus);
     record.elapsed_s = began.elapsed().as_secs_f64();
     examine(&mut record);
     record
@@ -64,9 +62,6 @@ fn measure(examination: &mut Examination, record: &mut DoctorRecord) -> Result<(
     let (noise, ended) = noise::measure(examination)?;
     record.noise = Some(noise);
     ended.map_or(Ok(()), Err)?;
-    // The first part has bound this thread to the generator's CPUs, and the second needs all.
-    abx_sys::cpus::pin_thread(&record.readings.cpus)
-        .map_err(|error| EndedEarly::Refused(format!("cannot use its CPUs: {error}")))?;
     (examination.watch)(DoctorStep::Ceiling);
     ceiling::measure(examination, &mut record.ceilings)
 }

@@ -121,6 +121,14 @@ fn the_commit_that_made_a_server_slower_is_found() {
     assert_eq!(by_id.stdout, ended.stdout);
     let page = fs::read_to_string(home.join("found.html")).unwrap();
     assert!(page.contains(&headline), "{page}");
+    // All comparisons of a search run on the same CPUs.
+    let cpus = |id: &Value| {
+        let words = ["report", id.as_str().unwrap(), "--json", "-", "-q"];
+        home.run_abx(&words).json()["settings"]["subject_cpus"].clone()
+    };
+    let first = cpus(&record["ends"]["record"]);
+    assert!(first.is_array(), "{first}");
+    assert_eq!(cpus(&record["confirmation"]["record"]), first);
     let id_of_ends = record["ends"]["record"].as_str().unwrap();
     let comparison = home.run_abx(&["report", id_of_ends]);
     assert!(comparison.stdout.contains("slower"), "{comparison:#?}");

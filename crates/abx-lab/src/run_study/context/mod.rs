@@ -86,6 +86,7 @@ pub struct StudyContext<'a> {
     pub profiler: Option<Profiler>,
     /// Receives the current wait.
     pub on_pending: &'a dyn Fn(Pending),
+    _pinned: Pinned,
 }
 
 /// Assigns the CPUs. If every server runs elsewhere, the generator gets all of them.
@@ -133,6 +134,19 @@ struct Place {
     split: CpuSplit,
     /// Whether any subject runs on this machine.
     is_server_here: bool,
+    pinned: Pinned,
+}
+
+/// While it exists, this thread is bound to the generator's CPUs. Afterwards, other studies of this
+/// process, and what runs between them, have all of its CPUs again.
+struct Pinned {
+    allowed: Vec<usize>,
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let _ = abx_sys::cpus::pin_thread(&self.allowed);
+    }
 }
 
 /// The profiler of the subjects, if the study requests reasons.
@@ -144,12 +158,19 @@ fn profiler(study: &Study, place: &Place) -> Result<Option<Profiler>, PrepareErr
         return Err(PrepareError::NothingToSample);
     }
     let is_started = |subject: &Subject| matches!(subject.source, Source::Command(_));
-    let cpus = if study.subjects.iter().all(is_started) {
-        &place.split.subjects
-    } else {
-        &place.allowed
-    };
-    Profiler::open(cpus)
+    let mut cpus = place.split.subjects.clone();
+    if !study.subjects.iter().all(is_started) {
+        let sources: Vec<&Source> = study
+            .subjects
+            .iter()
+            .map(|subject| &subject.source)
+            .collect();
+        cpus = subject_cpus(&sources, &cpus).unwrap_or_default();
+        cpus.extend(&place.allowed);
+        cpus.sort_unstable();
+        cpus.dedup();
+    }
+    Profiler::open(&cpus)
         .map(Some)
         .map_err(PrepareError::Sampling)
 }
@@ -171,11 +192,15 @@ impl Place {
             what: "bind abx to its own CPUs",
             source,
         })?;
+        let pinned = Pinned {
+            allowed: allowed.clone(),
+        };
         Ok(Place {
             descriptors,
             allowed,
             split,
             is_server_here,
+            pinned,
         })
     }
 
@@ -200,6 +225,7 @@ impl Place {
             descriptors: self.descriptors,
             deadline: None,
             on_pending: &unwatched,
+            _pinned: self.pinned,
         })
     }
 }
@@ -375,6 +401,29 @@ mod tests {
         assert_eq!(cpus(Pin::Split, true), (vec![0, 2], vec![1, 3]));
         assert_eq!(cpus(Pin::Split, false), (Vec::new(), every_cpu.clone()));
         assert_eq!(cpus(Pin::Shared, true), (every_cpu.clone(), every_cpu));
+    }
+
+    #[test]
+    fn a_study_leaves_the_cpus_of_its_thread_as_they_were() {
+        // Method: two studies of this process on one thread, each of which binds the thread.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let subject = Subject::new(
+            "a".to_owned(),
+            Source::Address(Target::parse(&url).unwrap()),
+        );
+        let study = Study::of_one(subject, Vec::new(), 1, Vec::new());
+        let thread = std::thread::spawn(move || {
+            let before = allowed_cpus().unwrap();
+            for _ in 0..2 {
+                let place = Place::of(&study).unwrap();
+                assert_eq!(place.allowed, before);
+                assert_eq!(allowed_cpus().unwrap(), place.split.generator);
+                drop(place);
+                assert_eq!(allowed_cpus().unwrap(), before);
+            }
+        });
+        thread.join().unwrap();
     }
 
     #[test]
