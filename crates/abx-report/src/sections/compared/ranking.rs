@@ -44,9 +44,9 @@ pub(crate) fn rankings_at_a_glance(record: &StudyRecord) -> Document {
     });
     let mut out = Document::default();
     out.heading(if is_same {
-        format!("Possible ranks by {first}:")
+        format!("{RANKS} by {first}:")
     } else {
-        RANKS.to_owned()
+        format!("{RANKS}:")
     });
     out.append(Document::from(Matrix {
         caption: RANKS.to_owned(),
@@ -82,7 +82,7 @@ pub(crate) fn rankings(record: &StudyRecord) -> Document {
 const FIRST_MAX: usize = 3;
 const PAIRS_MAX: usize = 28;
 
-const RANKS: &str = "Possible ranks:";
+const RANKS: &str = "Possible ranks";
 const TABLE_LEGEND: &str =
     "ranks that begin with 1: no comparison shows a subject that is certainly better";
 const RANKING_LEGEND: &str =

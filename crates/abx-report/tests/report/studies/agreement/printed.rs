@@ -593,7 +593,10 @@ fn ranking_table(section: &str) -> PrintedRanking {
 /// The best and the worst rank of `2` or `2-4`.
 fn read_ranks(text: &str) -> (usize, usize) {
     let (best, worst) = text.split_once('-').unwrap_or((text, text));
-    let rank = |text: &str| text.parse::<usize>().expect("a rank");
+    let rank = |rank: &str| {
+        let parsed = rank.parse::<usize>();
+        parsed.unwrap_or_else(|_| panic!("not a rank in `{text}`"))
+    };
     (rank(best), rank(worst))
 }
 

@@ -17,7 +17,8 @@ pub fn cells_below(lines: &[Vec<char>], rows: &[String], heading: &str) -> Vec<T
     let row_of = |line: &Vec<char>| rows.iter().find(|name| begins_with(line, name));
     let is_heading = |line: &Vec<char>| {
         let text: String = line.iter().collect();
-        text == heading || text.starts_with(&format!("{heading} by "))
+        let after = text.strip_prefix(heading);
+        after.is_some_and(|after| ["", ":"].contains(&after) || after.starts_with(" by "))
     };
     let after = lines.iter().position(is_heading).unwrap_or_default();
     let Some(first) = lines[after..]
