@@ -3,6 +3,7 @@
 mod frame_names;
 mod processes;
 mod raw_stacks;
+mod threads;
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use crate::{Kallsyms, Ledger, Line};
 use frame_names::FrameNames;
 use processes::Processes;
 use raw_stacks::{Frame, RawStacks};
+use threads::Threads;
 
 /// Takes the events of a sampler, in the order of time, and makes a [`Ledger`] of the samples of
 /// some processes.
@@ -24,6 +26,7 @@ pub struct Collector<F> {
     processes: Processes<F>,
     files: CodeFiles,
     stacks: RawStacks,
+    threads: Threads,
 }
 
 impl<F: Fn(u32) -> bool> Collector<F> {
@@ -35,16 +38,26 @@ impl<F: Fn(u32) -> bool> Collector<F> {
             processes: Processes::new(is_member),
             files: CodeFiles::default(),
             stacks: RawStacks::default(),
+            threads: Threads::default(),
         }
     }
 
-    /// A sample of a process: its addresses in the kernel and outside, innermost first. A chain
-    /// of user code ends at an address that is not in code, which an invalid frame pointer leads
-    /// to.
-    pub fn sample(&mut self, pid: u32, kernel: &[u64], user: &[u64]) {
+    /// Notes the code in the memory of members, before they are sampled: a process that has ended by
+    /// then shows it no more.
+    pub fn expect(&mut self, members: impl IntoIterator<Item = u32>) {
+        for pid in members {
+            self.processes.is_member(pid, &mut self.files);
+        }
+    }
+
+    /// A sample of a process and its thread: its addresses in the kernel and outside, innermost
+    /// first. A chain of user code ends at an address that is not in code, which an invalid frame
+    /// pointer leads to.
+    pub fn sample(&mut self, [pid, tid]: [u32; 2], kernel: &[u64], user: &[u64]) {
         if !self.processes.is_member(pid, &mut self.files) {
             return;
         }
+        self.threads.add(pid, tid);
         let mut frames = Vec::with_capacity(kernel.len() + user.len());
         for (depth, address) in user.iter().enumerate() {
             let Some((kind, offset)) =
@@ -104,7 +117,10 @@ impl<F: Fn(u32) -> bool> Collector<F> {
     #[must_use]
     pub fn finish(mut self, symbols: &Symbols, stacks_max: usize) -> Ledger {
         self.stacks.charge_entries();
-        let mut ledger = Ledger::default();
+        let mut ledger = Ledger {
+            by_thread: self.threads.by_name(),
+            ..Ledger::default()
+        };
         let perf_maps = self.processes.into_perf_maps();
         let mut names = FrameNames::new(&self.kallsyms, &self.files, perf_maps, symbols);
         for stack in self.stacks.counts() {

@@ -25,6 +25,10 @@ pub struct Ledger {
     pub without_kernel: bool,
     /// Samples by line.
     pub lines: BTreeMap<Line, u64>,
+    /// Samples by the name of the thread, in which `*` stands for a number. Absent in older
+    /// records.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_thread: BTreeMap<String, u64>,
     /// The call chains with the most samples.
     pub stacks: Folded,
     /// Samples of user code whose function has no name, because its program has no symbols.
@@ -53,6 +57,10 @@ impl Ledger {
     pub fn merge(&mut self, other: &Ledger) {
         for (line, samples) in &other.lines {
             self.add_to_line(line, *samples);
+        }
+        for (name, samples) in &other.by_thread {
+            let count = self.by_thread.entry(name.clone()).or_default();
+            *count = count.saturating_add(*samples);
         }
         self.lost = self.lost.saturating_add(other.lost);
         self.throttled = self.throttled.saturating_add(other.throttled);

@@ -29,7 +29,7 @@ impl WaitCollector {
     /// A thread leaves its CPU at this time, in ns, with these addresses in the kernel, innermost
     /// first.
     pub fn leaves(&mut self, thread: u32, time_ns: u64, kernel: &[u64]) {
-        let line = self.kallsyms.line(kernel);
+        let line = self.kallsyms.line_of_wait(kernel);
         self.waiting.insert(thread, (line, time_ns));
     }
 
@@ -59,9 +59,10 @@ mod tests {
 
     #[test]
     fn a_wait_has_the_time_until_the_thread_comes_back() {
-        // Method: a thread that waits twice in a system call, one that is preempted, one that had
-        // left before, and one that does not return.
-        let list = "1000 t do_syscall_64\n2000 T __x64_sys_futex\n3000 T schedule\n4000 T end\n";
+        // Method: a thread that waits twice in a system call, one that waits in a page fault, one that
+        // is preempted, one that had left before, and one that does not return.
+        let list = "1000 t do_syscall_64\n2000 T __x64_sys_futex\n3000 T schedule\n\
+                    4000 T exc_page_fault\n5000 T end\n";
         let kallsyms = Arc::new(Kallsyms::parse(list.as_bytes()).unwrap());
         let mut collector = WaitCollector::new(kallsyms);
         let futex = [0x3010, 0x2010, 0x1010];
@@ -70,14 +71,18 @@ mod tests {
             collector.leaves(1, left_ns, &futex);
             collector.returns(1, back_ns);
         }
+        collector.leaves(5, 100, &[0x3010, 0x4010]);
+        collector.returns(5, 107);
         collector.leaves(2, 100, &futex);
         collector.was_preempted(2);
         collector.returns(2, 200);
         collector.leaves(4, 300, &futex);
-        let wait = WaitTime { count: 2, ns: 100 };
-        assert_eq!(
-            collector.finish().lines,
-            [(Line::system_call("futex"), wait)].into()
-        );
+        let in_futex = WaitTime { count: 2, ns: 100 };
+        let in_faults = WaitTime { count: 1, ns: 7 };
+        let lines = [
+            (Line::system_call("futex"), in_futex),
+            (Line::PageFaults, in_faults),
+        ];
+        assert_eq!(collector.finish().lines, lines.into());
     }
 }

@@ -13,6 +13,7 @@ use abx_evidence::record::{
     SliceRecord,
 };
 use abx_evidence::{Course, Outcomes, SliceTally, TimelineTally};
+use abx_ledger::Ledger;
 use abx_sys::Nanos;
 use abx_sys::strain::Strain;
 
@@ -345,6 +346,7 @@ impl<'a> RunningSubjects<'a> {
             of_subject,
             of_services: self.meter.services.members(),
         };
+        let are_services_sampled = !processes.of_services.is_empty() && profiler.samples_kernel();
         let address = self.processes[subject].address.tcp();
         let before = ProfileEdge::read(&mut self.meter.subjects, subject, address);
         let (measured, ledgers) = profiler.sample(&processes, || self.slice(subject, pool, ns));
@@ -352,8 +354,12 @@ impl<'a> RunningSubjects<'a> {
         let slice = measured?.record;
         let effort = after.effort_since(&before);
         let (ledgers, failure) = match ledgers {
+            Ok(ledgers) if is_elsewhere(&ledgers.of_subject, &slice, profiler.samples_per_s()) => (
+                ledgers,
+                Some("it ran on CPUs that abx does not sample".to_owned()),
+            ),
             Ok(ledgers) => (ledgers, None),
-            Err(error) => (SampledLedgers::default(), Some(error)),
+            Err(error) => (SampledLedgers::default(), Some(error.to_string())),
         };
         Ok(LedgerRecord {
             sampled_ns: slice.window_ns,
@@ -365,9 +371,9 @@ impl<'a> RunningSubjects<'a> {
             threads: after.threads_since(&before),
             segments: after.segments_since(&before, &slice),
             calls: Some(self.count_calls(profiler, subject, pool, calls_interval_ns(ns))?),
-            failure: failure.map(|error| error.to_string()),
+            services: (are_services_sampled && failure.is_none()).then_some(ledgers.of_services),
+            failure,
             ledger: ledgers.of_subject,
-            services: Some(ledgers.of_services).filter(|ledger| ledger.samples > 0),
         })
     }
 
@@ -385,7 +391,12 @@ impl<'a> RunningSubjects<'a> {
                 ..CallRecord::default()
             });
         }
-        let members = self.meter.subjects.members(subject).unwrap_or_default();
+        let Some(members) = self.meter.subjects.members(subject) else {
+            return Ok(CallRecord {
+                failure: Some("its processes cannot be seen".to_owned()),
+                ..CallRecord::default()
+            });
+        };
         let calls = &mut profiler.calls;
         let (measured, counted) = calls.count(&members, || self.slice(subject, pool, ns));
         let slice = measured?.record;
@@ -607,3 +618,14 @@ impl<'a> RunningSubjects<'a> {
         ends.collect()
     }
 }
+/// Whether a subject used CPU time without a single sample, although at least
+/// [`SAMPLES_EXPECTED_MIN`] were due.
+fn is_elsewhere(ledger: &Ledger, slice: &SliceRecord, samples_per_s: u32) -> bool {
+    let cpu_s = slice.server_cpu_ns.unwrap_or_default() as f64 / 1e9;
+    ledger.samples == 0
+        && ledger.is_complete()
+        && !ledger.without_kernel
+        && cpu_s * f64::from(samples_per_s) >= SAMPLES_EXPECTED_MIN
+}
+
+const SAMPLES_EXPECTED_MIN: f64 = 40.0;

@@ -51,7 +51,7 @@ fn each_sample_is_charged_to_one_line() {
     // Method: samples of each kind, of a process whose memory is known from events; and of another
     // that is not a member.
     let mut collector = Collector::new(kallsyms(), |pid| pid == PID);
-    collector.sample(PID, &[], &[]);
+    collector.sample([PID; 2], &[], &[]);
     collector.mapping(PID, &code(0x10_0000, "/none/server"));
     collector.mapping(PID, &code(0x20_0000, ""));
     collector.mapping(PID, &code(0x30_0000, "[vdso]"));
@@ -67,10 +67,11 @@ fn each_sample_is_charged_to_one_line() {
         (&kernel(&["do_syscall_64"]), &[0x10_0010]),
         (&kernel(&["do_syscall_64"]), &[0x10_0050]),
     ] {
-        collector.sample(PID, kernel, user);
-        collector.sample(1, kernel, user);
+        collector.sample([PID; 2], kernel, user);
+        collector.sample([1; 2], kernel, user);
     }
     let ledger = collector.finish(&Symbols::new(), 100);
+    assert_eq!(ledger.by_thread.values().sum::<u64>(), ledger.samples);
     let lines: Vec<String> = ledger
         .lines
         .iter()
@@ -117,7 +118,7 @@ fn functions_of_a_running_program_have_names() {
     assert_eq!(a_function_of_the_test(), 7);
     let own_pid = std::process::id();
     let mut collector = Collector::new(kallsyms(), |pid| pid == own_pid);
-    collector.sample(own_pid, &[], &[address]);
+    collector.sample([own_pid; 2], &[], &[address]);
     let ledger = collector.finish(&Symbols::new(), 100);
     let stacks = text(&ledger);
     assert!(stacks.contains("a_function_of_the_test"), "{stacks}");
@@ -139,19 +140,19 @@ fn the_life_of_a_process_is_followed() {
         lookups.set(lookups.get() + 1);
         pid == PID
     });
-    collector.sample(PID, &[], &[]);
+    collector.sample([PID; 2], &[], &[]);
     collector.mapping(PID, &code(0x10_0000, "/none/parent"));
     collector.fork(PID, child);
-    collector.sample(child, &[], &[0x10_0010]);
+    collector.sample([child; 2], &[], &[0x10_0010]);
     collector.exec(child);
     collector.mapping(child, &code(0x10_0000, "/none/child"));
-    collector.sample(child, &[], &[0x10_0010]);
-    collector.sample(PID, &[], &[0x10_0010]);
+    collector.sample([child; 2], &[], &[0x10_0010]);
+    collector.sample([PID; 2], &[], &[0x10_0010]);
     collector.exit(child);
-    collector.sample(child, &[], &[0x10_0010]);
+    collector.sample([child; 2], &[], &[0x10_0010]);
     assert_eq!(lookups.get(), 1);
     collector.fork(1, child);
-    collector.sample(child, &[], &[0x10_0010]);
+    collector.sample([child; 2], &[], &[0x10_0010]);
     let ledger = collector.finish(&Symbols::new(), 100);
     let lines = [
         (Line::user("child"), 2),
@@ -165,7 +166,7 @@ fn the_life_of_a_process_is_followed() {
 fn a_kernel_that_hides_its_symbols_is_one_line() {
     // Method: a system call's chain without a list of symbols.
     let mut collector = Collector::new(Arc::default(), |_| true);
-    collector.sample(PID, &kernel(&["vfs_read", "do_syscall_64"]), &[]);
+    collector.sample([PID; 2], &kernel(&["vfs_read", "do_syscall_64"]), &[]);
     let ledger = collector.finish(&Symbols::new(), 100);
     assert_eq!(ledger.lines, [(Line::WholeKernel, 1)].into());
     assert_eq!(text(&ledger), "[kernel] 1\n");
@@ -179,10 +180,10 @@ fn functions_that_a_program_compiled_have_names() {
     let list = format!("/tmp/perf-{own_pid}.map");
     std::fs::write(&list, "100010 20 JS:*onRequest /srv/a.js\n").unwrap();
     let mut collector = Collector::new(kallsyms(), |pid| pid == own_pid);
-    collector.sample(own_pid, &[], &[]);
+    collector.sample([own_pid; 2], &[], &[]);
     collector.mapping(own_pid, &code(0x10_0000, ""));
     for address in [0x10_0010, 0x10_002f, 0x10_0030] {
-        collector.sample(own_pid, &[], &[address]);
+        collector.sample([own_pid; 2], &[], &[address]);
     }
     let ledger = collector.finish(&Symbols::new(), 100);
     std::fs::remove_file(&list).unwrap();

@@ -1,7 +1,6 @@
 //! Folded stacks in files, which have each name and each beginning of a stack once.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,45 +43,83 @@ pub enum FoldedError {
 /// The most frames of a stack, several times as many as the kernel records of a chain.
 pub(super) const FRAMES_MAX: usize = 512;
 
-/// The numbers of names and nodes in a form that is being made.
-#[derive(Debug, Default)]
+/// The numbers of everything in a form, by content.
+#[derive(Debug, Clone, Default)]
 pub(super) struct FormIndex {
-    names: HashMap<Arc<str>, u32>,
+    lines: BTreeMap<Line, u32>,
+    names: HashMap<String, u32>,
     /// By parent and name.
     nodes: HashMap<(u32, u32), u32>,
+    /// By line and node.
+    stacks: HashMap<(u32, u32), usize>,
+}
+
+impl FormIndex {
+    /// The numbers in a checked form.
+    pub(super) fn of(form: &FoldedForm) -> FormIndex {
+        let lines = form.lines.iter().cloned().enumerate();
+        let names = form.names.iter().cloned().enumerate();
+        let nodes = form.node_parents.iter().zip(&form.node_names).enumerate();
+        let stacks = form.stack_lines.iter().zip(&form.stack_nodes).enumerate();
+        FormIndex {
+            lines: lines.map(|(index, line)| (line, number(index))).collect(),
+            names: names.map(|(index, name)| (name, number(index))).collect(),
+            nodes: nodes
+                .map(|(index, (parent, name))| ((*parent, *name), number(index + 1)))
+                .collect(),
+            stacks: stacks
+                .map(|(index, (line, node))| ((*line, *node), index))
+                .collect(),
+        }
+    }
 }
 
 impl FoldedForm {
-    /// Adds a stack, outermost frame first. Stacks come in the order of their lines.
-    pub(super) fn push(
+    /// Counts a stack, outermost frame first.
+    pub(super) fn add<S: AsRef<str>>(
         &mut self,
         index: &mut FormIndex,
         line: &Line,
-        frames: &[Arc<str>],
+        frames: &[S],
         samples: u64,
     ) {
-        if self.lines.last() != Some(line) {
-            self.lines.push(line.clone());
-        }
+        let line = match index.lines.get(line) {
+            Some(known) => *known,
+            None => {
+                self.lines.push(line.clone());
+                let new = number(self.lines.len() - 1);
+                index.lines.insert(line.clone(), new);
+                new
+            }
+        };
         let mut node = 0;
         for frame in frames {
-            let names = &mut self.names;
-            let name = index.names.entry(Arc::clone(frame)).or_insert_with(|| {
-                names.push(frame.to_string());
-                number(names.len() - 1)
-            });
-            node = *index.nodes.entry((node, *name)).or_insert_with(|| {
+            let name = match index.names.get(frame.as_ref()) {
+                Some(known) => *known,
+                None => {
+                    self.names.push(frame.as_ref().to_owned());
+                    let new = number(self.names.len() - 1);
+                    index.names.insert(frame.as_ref().to_owned(), new);
+                    new
+                }
+            };
+            node = *index.nodes.entry((node, name)).or_insert_with(|| {
                 self.node_parents.push(node);
-                self.node_names.push(*name);
+                self.node_names.push(name);
                 number(self.node_parents.len())
             });
         }
-        self.stack_nodes.push(node);
-        self.stack_lines.push(number(self.lines.len() - 1));
-        self.stack_samples.push(samples);
+        let stack = *index.stacks.entry((line, node)).or_insert_with(|| {
+            self.stack_nodes.push(node);
+            self.stack_lines.push(line);
+            self.stack_samples.push(0);
+            self.stack_samples.len() - 1
+        });
+        self.stack_samples[stack] = self.stack_samples[stack].saturating_add(samples);
     }
 
-    /// Checks that all numbers exist, and that parents come before their children.
+    /// Checks that all numbers exist, that parents come before their children, and that no stack is
+    /// too deep.
     pub(super) fn check(&self) -> Result<(), FoldedError> {
         let nodes = self.node_parents.len();
         let stacks = self.stack_nodes.len();
@@ -97,34 +134,50 @@ impl FoldedForm {
         }
         within("name", &self.node_names, self.names.len())?;
         within("line", &self.stack_lines, self.lines.len())?;
-        within("node", &self.stack_nodes, nodes + 1)
-    }
-
-    /// Line, numbers of the frames' names, and samples of each stack in a checked form.
-    pub(super) fn stacks(
-        &self,
-    ) -> impl Iterator<Item = (&Line, Result<Vec<usize>, FoldedError>, u64)> {
-        let stacks = self.stack_nodes.iter().zip(&self.stack_lines);
-        stacks
-            .zip(&self.stack_samples)
-            .map(|((node, line), samples)| {
-                (&self.lines[*line as usize], self.frames(*node), *samples)
-            })
-    }
-
-    /// The numbers of the names of a stack's frames, outermost first.
-    fn frames(&self, node: u32) -> Result<Vec<usize>, FoldedError> {
-        let mut frames = Vec::new();
-        let mut next = node as usize;
-        while let Some(node) = next.checked_sub(1) {
-            if frames.len() == FRAMES_MAX {
+        within("node", &self.stack_nodes, nodes + 1)?;
+        let mut depths = Vec::with_capacity(nodes);
+        for parent in &self.node_parents {
+            let outer = parent
+                .checked_sub(1)
+                .map_or(0, |parent| depths[parent as usize]);
+            if outer == FRAMES_MAX {
                 return Err(FoldedError::Depth);
             }
-            frames.push(self.node_names[node] as usize);
-            next = self.node_parents[node] as usize;
+            depths.push(outer + 1);
+        }
+        Ok(())
+    }
+
+    pub(super) fn stack_count(&self) -> usize {
+        self.stack_nodes.len()
+    }
+
+    /// Line and samples of a stack.
+    pub(super) fn count(&self, stack: usize) -> (&Line, u64) {
+        let line = self.stack_lines[stack] as usize;
+        (&self.lines[line], self.stack_samples[stack])
+    }
+
+    /// The frames of a stack, outermost first.
+    pub(super) fn frames(&self, stack: usize) -> Vec<&str> {
+        let mut frames = Vec::new();
+        let mut next = self.stack_nodes[stack];
+        while let Some(node) = next.checked_sub(1) {
+            frames.push(self.name(node));
+            next = self.node_parents[node as usize];
         }
         frames.reverse();
-        Ok(frames)
+        frames
+    }
+
+    /// The innermost frame of a stack; `None` if it has none.
+    pub(super) fn innermost(&self, stack: usize) -> Option<&str> {
+        let node = self.stack_nodes[stack].checked_sub(1)?;
+        Some(self.name(node))
+    }
+
+    fn name(&self, node: u32) -> &str {
+        &self.names[self.node_names[node as usize] as usize]
     }
 }
 

@@ -12,13 +12,33 @@ use crate::Line;
 /// empty.
 #[must_use]
 pub fn line_of_kernel_chain<'a>(functions: impl IntoIterator<Item = &'a str>) -> Line {
+    line_of_chain(functions, Switches::AreWork)
+}
+
+/// The line of a chain in which a thread leaves its CPU: what it waits in.
+pub(super) fn line_of_wait<'a>(functions: impl IntoIterator<Item = &'a str>) -> Line {
+    line_of_chain(functions, Switches::AreWaits)
+}
+
+/// The meaning of a change of threads in a page fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Switches {
+    /// The change itself takes CPU time.
+    AreWork,
+    /// The fault waits, such as for a disk.
+    AreWaits,
+}
+
+fn line_of_chain<'a>(functions: impl IntoIterator<Item = &'a str>, switches: Switches) -> Line {
     let mut inner: Vec<&str> = Vec::new();
     for function in functions {
         // The compiler's copies and parts of a function: `finish_task_switch.isra.0`.
         let function = function.split('.').next().unwrap_or(function);
         match kind(function) {
             EntryKind::SystemCall => return line_of_system_call(&inner),
-            EntryKind::Fault if is_switch(&inner) => return Line::Scheduling,
+            EntryKind::Fault if switches == Switches::AreWork && is_switch(&inner) => {
+                return Line::Scheduling;
+            }
             EntryKind::Fault => return Line::PageFaults,
             EntryKind::Interrupt if is_switch(&inner) => return Line::Scheduling,
             EntryKind::Interrupt => return Line::Interrupts,
@@ -67,7 +87,8 @@ fn kind(function: &str) -> EntryKind {
 
 /// `inner` are the functions that the dispatcher called, innermost first.
 fn line_of_system_call(inner: &[&str]) -> Line {
-    let mut from_outside = inner.iter().rev().filter(|name| !TABLES.contains(name));
+    let is_between = |name: &str| TABLES.contains(&name) || is_thunk(name);
+    let mut from_outside = inner.iter().rev().filter(|name| !is_between(name));
     match from_outside.next() {
         None => Line::SystemCallEntry,
         Some(name) if EXITS.contains(name) => line_of_exit(inner),
@@ -76,6 +97,11 @@ fn line_of_system_call(inner: &[&str]) -> Line {
         }
         Some(name) => system_call(name).map_or(Line::Kernel, Line::system_call),
     }
+}
+
+/// Whether a function only jumps or returns, in a way that the processor does not speculate on.
+fn is_thunk(name: &str) -> bool {
+    name.contains("_thunk") || name.ends_with("_safe_ret")
 }
 
 /// The line of the work that the kernel does before it returns to user code.

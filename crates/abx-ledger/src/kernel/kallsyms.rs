@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
-use super::chain::line_of_kernel_chain;
+use super::chain::{line_of_kernel_chain, line_of_wait};
 use crate::Line;
 
 /// The functions of the running kernel by address.
@@ -84,11 +84,23 @@ impl Kallsyms {
         if self.functions.is_empty() {
             return Line::WholeKernel;
         }
-        let addresses = chain.iter().enumerate();
-        line_of_kernel_chain(addresses.map(|(depth, address)| {
+        line_of_kernel_chain(self.names(chain))
+    }
+
+    /// The line of a chain in which a thread leaves its CPU.
+    pub(crate) fn line_of_wait(&self, chain: &[u64]) -> Line {
+        if self.functions.is_empty() {
+            return Line::WholeKernel;
+        }
+        line_of_wait(self.names(chain))
+    }
+
+    /// The functions of a chain; empty for an address in none.
+    fn names(&self, chain: &[u64]) -> impl Iterator<Item = &str> {
+        chain.iter().enumerate().map(|(depth, address)| {
             let function = self.function(inside(depth, *address));
             function.map_or("", |function| self.function_name(function))
-        }))
+        })
     }
 
     /// The number of the function that an address is in.

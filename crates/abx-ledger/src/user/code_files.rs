@@ -28,6 +28,8 @@ struct CodeFile {
     path: PathBuf,
     inode: u64,
     state: FileState,
+    /// How often it could not be opened. Its process may have ended, while others still run.
+    failures: u32,
 }
 
 #[derive(Debug)]
@@ -62,6 +64,7 @@ impl CodeFiles {
                     } else {
                         FileState::Closed
                     },
+                    failures: 0,
                 });
                 id
             });
@@ -72,20 +75,23 @@ impl CodeFiles {
         &self.files[id.0].name
     }
 
-    /// Opens a file that a process has mapped, unless that was tried before. The
-    /// process may see other files than abx: it may be in a container.
+    /// Opens a file that a process has mapped, unless that has failed several times. The process may
+    /// see other files than abx: it may be in a container.
     pub(crate) fn open(&mut self, id: FileId, pid: u32) {
         let file = &mut self.files[id.0];
         if !matches!(file.state, FileState::Unopened) {
             return;
         }
-        file.state = FileState::Closed;
         if self.open_files == OPEN_FILES_MAX {
-            return;
-        }
-        if let Some(opened) = file.open(pid) {
+            file.state = FileState::Closed;
+        } else if let Some(opened) = file.open(pid) {
             file.state = FileState::Open(opened);
             self.open_files += 1;
+        } else {
+            file.failures += 1;
+            if file.failures == FAILURES_MAX {
+                file.state = FileState::Closed;
+            }
         }
     }
 
@@ -137,8 +143,9 @@ fn is_same(path: &Path, file: &File) -> bool {
 }
 
 /// Prefixes of the paths of memory into which programs write code.
-const IN_NO_FILE: [&[u8]; 8] = [
+const IN_NO_FILE: [&[u8]; 9] = [
     b"//anon",
+    b"/anon_hugepage",
     b"[anon",
     b"[heap]",
     b"[stack",
@@ -149,6 +156,7 @@ const IN_NO_FILE: [&[u8]; 8] = [
 ];
 /// The suffix that the kernel appends to the path of a deleted file.
 const DELETED: &[u8] = b" (deleted)";
+const FAILURES_MAX: u32 = 8;
 /// Far below the usual limit of descriptors.
 const OPEN_FILES_MAX: usize = 256;
 
@@ -183,6 +191,7 @@ mod tests {
             "[heap]",
             "[anon: JIT]",
             "/memfd:doublemapper (deleted)",
+            "/anon_hugepage (deleted)",
         ] {
             assert_eq!(
                 files.kind(&mapping(path.as_bytes(), 0)),
@@ -222,5 +231,8 @@ mod tests {
         let missing = file(&mut files, bytes, inode + 1_000_000);
         files.open(missing, u32::MAX);
         assert_eq!(files.readable_path(missing), None);
+        // Another process may still have it.
+        files.open(missing, std::process::id());
+        assert!(files.readable_path(missing).is_some());
     }
 }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+
+use rustix::fs::OFlags;
 
 use crate::frame_name;
 
@@ -16,7 +19,7 @@ pub(crate) struct PerfMap {
 
 impl PerfMap {
     /// Reads lines `START SIZE NAME`, with hexadecimal numbers. Other lines are skipped, and all
-    /// lines after 64 MiB.
+    /// lines after 64 MiB or 500,000 functions.
     ///
     /// # Errors
     /// The error of the reader.
@@ -26,7 +29,7 @@ impl PerfMap {
         let mut line = Vec::new();
         loop {
             line.clear();
-            if lines.read_until(b'\n', &mut line)? == 0 {
+            if map.functions.len() == FUNCTIONS_MAX || lines.read_until(b'\n', &mut line)? == 0 {
                 return Ok(map);
             }
             let text = String::from_utf8_lossy(&line);
@@ -39,18 +42,19 @@ impl PerfMap {
     /// The list of a process, if it wrote one. Its name has the process's number as the process
     /// itself sees it.
     pub(crate) fn of_process(pid: u32) -> Option<PerfMap> {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
-        let seen_by_process = status.ok().and_then(|status| innermost_pid(&status));
-        let name = format!("tmp/perf-{}.map", seen_by_process.unwrap_or(pid));
+        // A process that has ended has no status any more.
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let seen_by_process = innermost_pid(&status).unwrap_or(pid);
+        let own_user = || rustix::process::geteuid().as_raw();
+        let user = effective_user(&status).unwrap_or_else(own_user);
+        let name = format!("tmp/perf-{seen_by_process}.map");
         let inside = Path::new("/proc")
             .join(pid.to_string())
             .join("root")
             .join(name);
         let outside = Path::new("/tmp").join(format!("perf-{pid}.map"));
         [inside, outside].iter().find_map(|path| {
-            // The program may have created anything but a file.
-            let is_file = path.metadata().ok()?.is_file();
-            let file = is_file.then(|| File::open(path).ok())??;
+            let file = open_of(path, user)?;
             PerfMap::parse(BufReader::new(file)).ok()
         })
     }
@@ -60,6 +64,19 @@ impl PerfMap {
         let (start, (size, name)) = self.functions.range(..=address).next_back()?;
         (address - start < *size).then_some(name)
     }
+}
+
+/// Opens a file of this user or of root. Other users may create anything in `/tmp`, and by any name.
+fn open_of(path: &Path, user: u32) -> Option<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = File::options()
+        .read(true)
+        .custom_flags(i32::try_from(flags.bits()).ok()?)
+        .open(path)
+        .ok()?;
+    let metadata = file.metadata().ok()?;
+    let is_trusted = metadata.is_file() && [user, 0].contains(&metadata.uid());
+    is_trusted.then_some(file)
 }
 
 fn parse_line(line: &str) -> Option<(u64, u64, &str)> {
@@ -82,7 +99,14 @@ fn innermost_pid(status: &str) -> Option<u32> {
     line.split_ascii_whitespace().next_back()?.parse().ok()
 }
 
+/// The user with whose rights a process acts, from `/proc/PID/status`.
+fn effective_user(status: &str) -> Option<u32> {
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    line.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 const MAP_BYTES_MAX: u64 = 64 << 20;
+const FUNCTIONS_MAX: usize = 500_000;
 
 #[cfg(test)]
 mod tests {
@@ -107,10 +131,30 @@ mod tests {
     }
 
     #[test]
+    fn only_files_of_the_process_or_of_root_are_read() {
+        // Method: a file of this user, for this user and for another; a link to it, and a pipe.
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("perf-1.map");
+        std::fs::write(&file, "7f00 10 f\n").unwrap();
+        let user = file.metadata().unwrap().uid();
+        assert!(open_of(&file, user).is_some());
+        assert_eq!(open_of(&file, user + 1).is_some(), user == 0);
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert!(open_of(&link, user).is_none());
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        assert!(open_of(&pipe, user).is_none());
+    }
+
+    #[test]
     fn a_process_in_a_container_has_another_number_there() {
-        // Method: a status of a process in two nested namespaces.
-        let status = "Name:\tnode\nPid:\t4711\nNSpid:\t4711\t23\t1\nFDSize:\t64\n";
+        // Method: a status of a process in two nested namespaces, which acts as another user.
+        let status = "Name:\tnode\nUid:\t0\t33\t0\t33\nNSpid:\t4711\t23\t1\nFDSize:\t64\n";
         assert_eq!(innermost_pid(status), Some(1));
+        assert_eq!(effective_user(status), Some(33));
         assert_eq!(innermost_pid("Name:\tx\n"), None);
+        assert_eq!(effective_user("Name:\tx\n"), None);
     }
 }

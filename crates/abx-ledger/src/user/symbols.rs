@@ -1,5 +1,6 @@
 //! Names of functions in programs and libraries.
 
+use std::cell::Cell;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 /// keeps them: share one among ledgers.
 pub struct Symbols {
     symbolizer: Symbolizer,
+    has_transient_files: Cell<bool>,
 }
 
 impl Symbols {
@@ -19,11 +21,22 @@ impl Symbols {
         let builder = Symbolizer::builder().enable_code_info(false);
         Symbols {
             symbolizer: builder.enable_inlined_fns(false).build(),
+            has_transient_files: Cell::new(false),
         }
+    }
+
+    /// Whether it keeps files open that no path names any more, such as those of a container. Each
+    /// new container would add its own.
+    #[must_use]
+    pub fn has_transient_files(&self) -> bool {
+        self.has_transient_files.get()
     }
 
     /// The function at an offset of a file, in bytes, if its symbols name it.
     pub(crate) fn name(&self, path: PathBuf, offset: u64) -> Option<String> {
+        let is_transient = path.starts_with("/proc/self/fd");
+        self.has_transient_files
+            .set(self.has_transient_files() || is_transient);
         let mut elf = Elf::new(path);
         // Debug files are large, and often not needed.
         elf.debug_syms = false;

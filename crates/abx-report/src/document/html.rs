@@ -26,7 +26,7 @@ impl DocumentPart {
         match self {
             DocumentPart::Heading(_) | DocumentPart::Gap => Markup::new(),
             DocumentPart::Paragraph(text) => paragraphs(&text),
-            DocumentPart::Question(text) => element("h3").text(&text).into(),
+            DocumentPart::Title(text) => element("h3").text(&text).into(),
             DocumentPart::Note(text) => note(&text).into(),
             DocumentPart::Table(table) => table.markup().into(),
             DocumentPart::Matrix(matrix) => matrix.markup(),

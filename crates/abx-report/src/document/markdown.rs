@@ -38,7 +38,7 @@ impl DocumentPart {
             DocumentPart::Paragraph(text) | DocumentPart::Heading(text) if text.is_empty() => {
                 String::new()
             }
-            DocumentPart::Question(text) => format!("**{}**\n", quoting(text)),
+            DocumentPart::Title(text) => format!("**{}**\n", quoting(text)),
             DocumentPart::Heading(text)
             | DocumentPart::Paragraph(text)
             | DocumentPart::Note(text) => quoting(text) + "\n",

@@ -12,8 +12,8 @@ pub(crate) enum DocumentPart {
     /// Heads the next part. A page has none, because its tables have captions.
     Heading(String),
     Paragraph(String),
-    /// A question of the study, above the sentences that answer it.
-    Question(String),
+    /// Heads several parts, such as the sentences that answer a question of the study.
+    Title(String),
     /// Explains the part above it.
     Note(String),
     Table(Table),
@@ -71,8 +71,8 @@ impl Document {
         self.0.push(DocumentPart::Paragraph(text.into()));
     }
 
-    pub(crate) fn question(&mut self, text: impl Into<String>) {
-        self.0.push(DocumentPart::Question(text.into()));
+    pub(crate) fn title(&mut self, text: impl Into<String>) {
+        self.0.push(DocumentPart::Title(text.into()));
     }
 
     pub(crate) fn note(&mut self, text: impl Into<String>) {

@@ -18,7 +18,7 @@ impl DocumentPart {
         match self {
             DocumentPart::Heading(text)
             | DocumentPart::Paragraph(text)
-            | DocumentPart::Question(text) => style.paragraph(&clean(text)),
+            | DocumentPart::Title(text) => style.paragraph(&clean(text)),
             DocumentPart::Note(text) => style.note(text),
             DocumentPart::Table(table) => table.text(style.columns()),
             DocumentPart::Matrix(matrix) => matrix.text(style),

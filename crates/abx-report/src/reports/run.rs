@@ -23,6 +23,7 @@ use crate::sections::steps::run_steps;
 use crate::sections::why::of_one;
 use crate::words::fleet::agents;
 use crate::words::load::{arrivals, exchange, hashed, keep_alive, rate, requests_briefly};
+use crate::words::metrics::cost_unit;
 use crate::words::style::{LINE, ReportExtent, Style, Tint};
 use crate::words::terms::{definitions, run_terms};
 use crate::words::times::time_with_unit;
@@ -254,10 +255,7 @@ fn used<'a>(run: &RunView<'a>) -> Option<(&'a ListenerRecord, String)> {
 }
 
 fn cpu(run: &RunView, us_per_request: Option<f64>) -> String {
-    let unit = match run.load.settings.exchange.shape {
-        LoadShape::Scenario => "session",
-        _ => "response",
-    };
+    let unit = cost_unit(run.load.settings.exchange.shape);
     us_per_request.map_or_else(
         || format!("CPU per {unit} {NOT_CHECKED}"),
         |us| format!("{}{GLUE}µs of CPU per {unit}", figure(us)),
@@ -267,7 +265,8 @@ fn cpu(run: &RunView, us_per_request: Option<f64>) -> String {
 const NOT_CHECKED: &str = "not checked";
 
 fn run_why(run: &RunView) -> Document {
-    of_one(&run.conclusions.cpu_ledgers)
+    let unit = cost_unit(run.load.settings.exchange.shape);
+    of_one(&run.conclusions.cpu_ledgers, &|_| unit)
 }
 
 fn findings_of<'a>(run: &RunView<'a>) -> &'a [Finding] {

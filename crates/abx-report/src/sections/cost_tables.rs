@@ -2,39 +2,37 @@
 
 use abx_verdict::{
     CostDifference, Count, CountDifference, CpuDifference, CpuLedger, LedgerLine, MeanInterval,
-    Purpose,
+    Purpose, ServiceDifference,
 };
 
 use crate::document::Table;
-use crate::words::units::{GLUE, fixed, or_unknown, whole_percent};
+use crate::words::units::{GLUE, fixed, or_unknown, plural, whole_percent};
 use crate::words::wrap::{clean_name, shorten};
 
 /// Lines below this share of the more costly subject's total are shown together.
 const SHOWN_SHARE_MIN: f64 = 0.01;
 
 /// A row for each purpose.
-pub(super) fn purpose_table(difference: &CpuDifference) -> Table {
+pub(super) fn purpose_table(difference: &CpuDifference, unit: &str) -> Table {
     let parts = difference.purposes.iter();
     let parts = parts.map(|part| (purpose_name(part.purpose).to_owned(), &part.cost, None));
-    difference_table(difference, Whole::of(difference), parts.collect(), false)
+    let whole = Whole::of(difference, format!("CPU µs per {unit}"));
+    difference_table(difference, whole, parts.collect(), false).captioned("CPU time by purpose")
 }
 
 /// A row for each line of services, which are no part of the other tables; `None` unless services
 /// were sampled.
-pub(super) fn service_table(difference: &CpuDifference) -> Option<Table> {
+pub(super) fn service_table(difference: &CpuDifference, unit: &str) -> Option<Table> {
     let services = difference.services.as_ref()?;
-    let whole = Whole {
-        what: "µs of services per response",
-        us_per_response: services.us_per_response,
-        difference_us: &services.difference_us,
-    };
+    let whole = Whole::of_services(services, format!("µs of services per {unit}"));
     let parts = services.lines.iter();
     let parts = parts.map(|line| (shown_name(&line.name), &line.cost, None));
-    Some(difference_table(difference, whole, parts.collect(), false))
+    let table = difference_table(difference, whole, parts.collect(), false);
+    Some(table.captioned("CPU time of services by line"))
 }
 
 /// A row for each line, with the system calls of both sides if they were counted.
-pub(super) fn line_table(difference: &CpuDifference) -> Table {
+pub(super) fn line_table(difference: &CpuDifference, unit: &str) -> Table {
     let calls = |name: &str| {
         let name = name.strip_prefix(SYSTEM_CALL)?;
         let mut calls = difference.system_calls.iter();
@@ -43,29 +41,73 @@ pub(super) fn line_table(difference: &CpuDifference) -> Table {
     let lines = difference.lines.iter();
     let lines = lines.map(|line| (shown_name(&line.name), &line.cost, calls(&line.name)));
     let are_counted = !difference.system_calls.is_empty();
-    difference_table(
-        difference,
-        Whole::of(difference),
-        lines.collect(),
-        are_counted,
-    )
+    let whole = Whole::of(difference, format!("CPU µs per {unit}"));
+    difference_table(difference, whole, lines.collect(), are_counted).captioned("CPU time by line")
+}
+
+/// A row for each thread's name; `None` unless a side has several.
+pub(super) fn thread_table(difference: &CpuDifference) -> Option<Table> {
+    let whole = Whole::of(difference, "CPU µs by thread".to_owned());
+    let table = table_of_threads(difference, whole, &difference.threads)?;
+    Some(table.captioned("CPU time by thread"))
+}
+
+/// A row for each name of a service's thread; `None` unless there are several.
+pub(super) fn service_thread_table(difference: &CpuDifference) -> Option<Table> {
+    let services = difference.services.as_ref()?;
+    let whole = Whole::of_services(services, "µs of services by thread".to_owned());
+    let table = table_of_threads(difference, whole, &services.threads)?;
+    Some(table.captioned("CPU time of services by thread"))
+}
+
+fn table_of_threads(
+    difference: &CpuDifference,
+    whole: Whole<'_>,
+    threads: &[CountDifference],
+) -> Option<Table> {
+    let are_several = [0, 1].iter().any(|side| {
+        let least_us = SHOWN_SHARE_MIN * whole.us_per_response[*side];
+        let threads = threads.iter();
+        threads
+            .filter(|thread| thread.values[*side] > least_us)
+            .count()
+            > 1
+    });
+    let costs = threads.iter().map(|thread| CostDifference {
+        us_per_response: thread.values,
+        difference_us: thread.difference,
+        share: None,
+    });
+    let costs: Vec<CostDifference> = costs.collect();
+    let parts = threads.iter().zip(&costs);
+    let parts = parts.map(|(thread, cost)| (thread_name(&thread.name), cost, None));
+    are_several.then(|| difference_table(difference, whole, parts.collect(), false))
 }
 
 /// What a table's parts add up to.
 struct Whole<'a> {
     /// The header of the first column.
-    what: &'static str,
+    what: String,
     us_per_response: [f64; 2],
     difference_us: &'a MeanInterval,
 }
 
 impl Whole<'_> {
     /// The CPU time of the two subjects themselves.
-    fn of(difference: &CpuDifference) -> Whole<'_> {
+    fn of(difference: &CpuDifference, what: String) -> Whole<'_> {
         Whole {
-            what: "CPU µs per response",
+            what,
             us_per_response: difference.us_per_response,
             difference_us: &difference.difference_us,
+        }
+    }
+
+    /// The CPU time of services for the responses of the two.
+    fn of_services(services: &ServiceDifference, what: String) -> Whole<'_> {
+        Whole {
+            what,
+            us_per_response: services.us_per_response,
+            difference_us: &services.difference_us,
         }
     }
 }
@@ -122,7 +164,7 @@ fn difference_table(
         None,
     ));
     let [subject, baseline] = columns(difference);
-    let mut headers = vec![whole.what.to_owned(), baseline, subject];
+    let mut headers = vec![whole.what, baseline, subject];
     if has_calls {
         headers.insert(2, "calls".to_owned());
         headers.push("calls".to_owned());
@@ -134,7 +176,7 @@ fn difference_table(
 /// The column headers: subject, baseline.
 fn columns(difference: &CpuDifference) -> [String; 2] {
     match difference.starts {
-        Some(starts) => starts.map(starts_of),
+        Some([few, others]) => [starts_of(few), plural(others as u64, "other")],
         None => names(difference).map(|name| shorten(&name, NAME_MAX)),
     }
 }
@@ -166,7 +208,7 @@ pub(super) fn counts_of_one(what: &str, counts: &[Count], decimals: Decimals) ->
 
 /// A row for each line of one subject's ledger, the small ones together, with its system calls
 /// if they were counted.
-pub(super) fn ledger_table(ledger: &CpuLedger) -> Table {
+pub(super) fn ledger_table(ledger: &CpuLedger, unit: &str) -> Table {
     let is_shown =
         |line: &&LedgerLine| line.us_per_response >= SHOWN_SHARE_MIN * ledger.us_per_response;
     let (shown, others): (Vec<_>, Vec<_>) = ledger.lines.iter().partition(is_shown);
@@ -197,10 +239,12 @@ pub(super) fn ledger_table(ledger: &CpuLedger) -> Table {
         .collect();
     if !others.is_empty() {
         let sum: f64 = others.iter().map(|line| line.us_per_response).sum();
-        rows.push(row(format!("{} other lines", others.len()), sum, None, ""));
+        let others = plural(others.len() as u64, "other line");
+        rows.push(row(others, sum, None, ""));
     }
     rows.push(row("total".to_owned(), ledger.us_per_response, None, ""));
-    let mut headers = vec!["CPU µs per response", "µs", "share", "mostly in"];
+    let what = format!("CPU µs per {unit}");
+    let mut headers = vec![what.as_str(), "µs", "share", "mostly in"];
     if !ledger.system_calls.is_empty() {
         headers.insert(3, "calls");
     }
@@ -210,16 +254,16 @@ pub(super) fn ledger_table(ledger: &CpuLedger) -> Table {
 /// The names of subject and baseline, each as the subject of a sentence in the singular.
 pub(super) fn names(difference: &CpuDifference) -> [String; 2] {
     match difference.starts {
-        Some(starts) => starts.map(|count| format!("the group of {}", starts_of(count))),
+        Some([few, others]) => [
+            format!("the group of {}", starts_of(few)),
+            format!("the group of the other {}", starts_of(others)),
+        ],
         None => [&difference.subject, &difference.baseline].map(|name| clean_name(name)),
     }
 }
 
 pub(super) fn starts_of(count: usize) -> String {
-    match count {
-        1 => "1 start".to_owned(),
-        count => format!("{count} starts"),
-    }
+    plural(count as u64, "start")
 }
 
 pub(crate) fn purpose_name(purpose: Purpose) -> &'static str {
@@ -252,6 +296,31 @@ pub(super) fn shown_name(name: &str) -> String {
 
 const NAME_COLUMNS: usize = 28;
 
+fn thread_name(name: &str) -> String {
+    shorten(&clean_name(name), NAME_COLUMNS)
+}
+
+/// The CPU time of one subject's threads; `None` unless there are several.
+pub(super) fn threads_of_one(ledger: &CpuLedger) -> Option<Table> {
+    let decimals = Decimals::of(ledger.us_per_response);
+    let row = |name: String, us: f64| {
+        let share = whole_percent(us / ledger.us_per_response);
+        [name, decimals.show(us), share]
+    };
+    let is_shown = |thread: &&Count| thread.value >= SHOWN_SHARE_MIN * ledger.us_per_response;
+    let (shown, others): (Vec<_>, Vec<_>) = ledger.threads.iter().partition(is_shown);
+    let rows = shown
+        .iter()
+        .map(|thread| row(thread_name(&thread.name), thread.value));
+    let mut rows: Vec<[String; 3]> = rows.collect();
+    if !others.is_empty() {
+        let us = others.iter().map(|thread| thread.value).sum();
+        rows.push(row("others".to_owned(), us));
+    }
+    let headers = ["CPU µs by thread", "µs", "share"];
+    (shown.len() > 1).then(|| Table::new(headers, rows).captioned("CPU time by thread"))
+}
+
 /// The decimals of figures that are shown together: so many that readers can add them up, and no
 /// more than the greatest of them deserves.
 #[derive(Debug, Clone, Copy)]
@@ -283,8 +352,17 @@ impl Decimals {
         format!("{}{GLUE}µs", self.show(us))
     }
 
+    /// Whether a figure has no digit other than 0.
+    pub(crate) fn shows_zero(self, value: f64) -> bool {
+        self.show(value.abs()) == self.show(0.0)
+    }
+
     fn signed(self, value: f64) -> String {
-        let sign = if value < 0.0 { '\u{2212}' } else { '+' };
+        let sign = match value {
+            value if self.shows_zero(value) => "",
+            value if value < 0.0 => "\u{2212}",
+            _ => "+",
+        };
         format!("{sign}{}", self.show(value.abs()))
     }
 

@@ -13,6 +13,7 @@ use crate::html::charts::{
 };
 use crate::html::markup::{Element, element};
 use crate::sections::cost_tables::{Decimals, purpose_name};
+use crate::words::metrics::cost_unit;
 use crate::words::units::count;
 use crate::words::verdict::name;
 
@@ -88,6 +89,7 @@ impl Flame<'_> {
             0 | 1 => String::new(),
             _ => format!(" under {}", name(&self.load.name)),
         };
+        let unit = cost_unit(self.load.settings.exchange.shape);
         let decimals = Decimals::of_sides(self.graph.us_per_response);
         let [ours, theirs] = self.graph.us_per_response.map(|us| decimals.micro(us));
         let [subject, baseline] = self.who.map(|who| who.map(name));
@@ -95,7 +97,7 @@ impl Flame<'_> {
         let (sides, title, description) = match &baseline {
             None => (
                 FlameSides::One,
-                format!("{subject}{under}: {ours} of CPU per response"),
+                format!("{subject}{under}: {ours} of CPU per {unit}"),
                 "Functions by call chain, callers above what they call, as wide as their CPU time."
                     .to_owned(),
             ),
@@ -103,11 +105,11 @@ impl Flame<'_> {
                 FlameSides::Both,
                 format!(
                     "{subject} compared with {baseline}{under}: {ours} and {theirs} of CPU per \
-                     response"
+                     {unit}"
                 ),
                 format!(
-                    "Functions by call chain, callers above what they call, as wide as the larger \
-                     CPU time of {subject} and {baseline}."
+                    "Functions by call chain, callers above what they call. The width is the \
+                     larger CPU time of {subject} and {baseline}, with the widths of all callees."
                 ),
             ),
         };

@@ -8,10 +8,11 @@ use abx_verdict::{
 
 use super::cost_tables::{
     Decimals, SYSTEM_CALL, count_table, counts_of_one, ledger_table, line_table, names,
-    purpose_name, purpose_table, service_table, shown_name,
+    purpose_name, purpose_table, service_table, service_thread_table, shown_name, thread_table,
+    threads_of_one,
 };
 use crate::document::Document;
-use crate::words::metrics::capitalized;
+use crate::words::metrics::{capitalized, cost_unit, shape_under};
 use crate::words::style::ReportExtent;
 use crate::words::units::{count, listed, plural, whole_percent};
 use crate::words::wrap::clean_name;
@@ -178,7 +179,8 @@ fn of_pairs(
     let parts = parts.map(|(difference, figures)| difference_part(record, difference, *figures));
     let mut out = Document::joined(parts);
     if conclusions.cpu_differences.is_empty() {
-        out.append(of_one(&conclusions.cpu_ledgers));
+        let unit = |load: &str| cost_unit(shape_under(record, load));
+        out.append(of_one(&conclusions.cpu_ledgers, &unit));
     }
     let ledgers = shown_ledgers(record, &shown);
     if is_full {
@@ -274,17 +276,28 @@ pub(crate) fn first_why(record: &StudyRecord) -> Document {
     out.explained(WHY_LEGEND)
 }
 
-/// The CPU time of a server without a baseline; nothing unless it was sampled.
-pub(crate) fn of_one(ledgers: &[CpuLedger]) -> Document {
+/// The CPU time of servers without a baseline; nothing unless they were sampled. `unit_under` returns
+/// the unit whose CPU time is compared under a load.
+pub(crate) fn of_one(ledgers: &[CpuLedger], unit_under: &dyn Fn(&str) -> &'static str) -> Document {
     let mut out = Document::default();
+    let mut loads = ledgers.iter().map(|ledger| &ledger.load);
+    let first = loads.next();
+    let are_several = loads.any(|load| Some(load) != first);
     for ledger in ledgers {
-        out.heading(format!("CPU time of {}", clean_name(&ledger.subject)));
-        out.table(Some(ledger_table(ledger)), "");
-        let work = counts_of_one("per response", &ledger.work, Decimals::OF_COUNTS);
+        let unit = unit_under(&ledger.load);
+        let mut title = format!("CPU time of {}", clean_name(&ledger.subject));
+        if are_several {
+            title.push_str(&format!(", {}", clean_name(&ledger.load)));
+        }
+        out.title(title);
+        out.table(Some(ledger_table(ledger, unit)), "");
+        out.table(threads_of_one(ledger), "");
+        let per_unit = format!("per {unit}");
+        let work = counts_of_one(&per_unit, &ledger.work, Decimals::OF_COUNTS);
         out.table(work, "");
         let greatest = ledger.waits.first().map_or(0.0, |wait| wait.value);
         let decimals = Decimals::of(greatest);
-        let waits = counts_of_one("µs waited per response", &ledger.waits, decimals);
+        let waits = counts_of_one(&format!("µs waited {per_unit}"), &ledger.waits, decimals);
         out.table(waits, "");
     }
     out
@@ -292,7 +305,8 @@ pub(crate) fn of_one(ledgers: &[CpuLedger]) -> Document {
 
 fn difference_part(record: &StudyRecord, difference: &CpuDifference, figures: Figures) -> Document {
     let [subject, baseline] = names(difference);
-    let mut heading = if difference.starts.is_some() {
+    let unit = cost_unit(shape_under(record, &difference.load));
+    let mut title = if difference.starts.is_some() {
         format!(
             "Why: starts of {} that differ",
             clean_name(&difference.subject)
@@ -301,26 +315,28 @@ fn difference_part(record: &StudyRecord, difference: &CpuDifference, figures: Fi
         format!("Why: {subject} compared with {baseline}")
     };
     if record.measured.loads.len() > 1 {
-        heading.push_str(&format!(", {}", clean_name(&difference.load)));
+        title.push_str(&format!(", {}", clean_name(&difference.load)));
     }
     let mut out = Document::default();
-    out.heading(heading);
+    out.title(title);
     let confounders = difference.confounders.iter();
-    let confounders = confounders.map(|confounder| confounded(confounder, difference));
-    let sentences: Vec<String> = std::iter::once(reason(difference, figures.named))
+    let confounders = confounders.map(|confounder| confounded(confounder, difference, unit));
+    let sentences: Vec<String> = std::iter::once(reason(difference, figures.named, unit))
         .chain(confounders)
         .collect();
     out.paragraph(sentence(sentences.join(" "), difference));
     if figures.purposes {
-        out.table(Some(purpose_table(difference)), "");
+        out.table(Some(purpose_table(difference, unit)), "");
     }
     if figures.lines {
-        out.table(Some(line_table(difference)), "");
-        out.table(service_table(difference), "");
+        out.table(Some(line_table(difference, unit)), "");
+        out.table(thread_table(difference), "");
+        out.table(service_table(difference, unit), "");
+        out.table(service_thread_table(difference), "");
     }
     if figures.work {
         let work = count_table(
-            "per response",
+            &format!("per {unit}"),
             difference,
             &difference.work,
             Decimals::OF_COUNTS,
@@ -331,7 +347,7 @@ fn difference_part(record: &StudyRecord, difference: &CpuDifference, figures: Fi
         let waits = difference.waits.iter().flat_map(|wait| wait.values);
         let decimals = Decimals::of(waits.fold(0.0, f64::max));
         let waits = count_table(
-            "µs waited per response",
+            &format!("µs waited per {unit}"),
             difference,
             &difference.waits,
             decimals,
@@ -344,46 +360,53 @@ fn difference_part(record: &StudyRecord, difference: &CpuDifference, figures: Fi
 const KERNEL_NOT_SPLIT: &str = "The kernel's work is one line, because this machine did not let abx \
      sample it by function. `abx doctor` shows the command that allows it.";
 
-const WHY_LEGEND: &str = "A cost is its share of the samples, times the CPU time per response of \
-     the counted slices, averaged over blocks. abx took the samples after these slices. All \
-     intervals of a table hold together in 95 of 100 studies.";
+const WHY_LEGEND: &str = "A cost is its share of the samples, times the CPU time that the counted \
+     slices measured, averaged over blocks. abx took the samples after these slices. All intervals \
+     of a table hold together in 95 of 100 studies.";
 
 /// One sentence with the difference and its largest certain parts.
-fn reason(difference: &CpuDifference, most: usize) -> String {
+fn reason(difference: &CpuDifference, most: usize, unit: &str) -> String {
     let [subject, baseline] = names(difference);
     let decimals = Decimals::of_sides(difference.us_per_response);
     let micro = |us| decimals.micro(us);
     let [ours, theirs] = difference.us_per_response.map(|us| decimals.show(us));
     let is_more = difference.difference_us.mean > 0.0;
     let ((more, more_us), (less, less_us)) = if is_more {
-        ((&subject, ours), (&baseline, theirs))
+        ((&subject, &ours), (&baseline, &theirs))
     } else {
-        ((&baseline, theirs), (&subject, ours))
+        ((&baseline, &theirs), (&subject, &ours))
     };
-    let intro = format!(
-        "{more} uses {} more CPU per response than {less} ({more_us} and {less_us}).",
-        micro(difference.difference_us.mean.abs())
-    );
+    let difference_us = difference.difference_us.mean.abs();
+    let intro = if decimals.shows_zero(difference_us) {
+        format!("{subject} and {baseline} use the same CPU per {unit} ({ours} and {theirs} µs).")
+    } else {
+        let us = micro(difference_us);
+        format!("{more} uses {us} more CPU per {unit} than {less} ({more_us} and {less_us}).")
+    };
     let mut named = named(difference);
     named.truncate(most);
     if named.is_empty() {
         return format!("{intro} No single part of the difference is certain.");
     }
     let side = usize::from(is_more);
-    let shares: f64 = named.iter().filter_map(|part| part.cost.share).sum();
+    let parts_us = named.iter().map(|part| part.cost.difference_us.mean.abs());
+    let rest_us = parts_us.sum::<f64>() - difference_us;
     let cause = |part: &&PurposeDifference| cause(part, difference, side, less);
-    if shares > 1.0 {
+    if rest_us > 0.0 && !decimals.shows_zero(rest_us) {
         let parts = named.iter().map(|part| {
             let more = micro(part.cost.difference_us.mean.abs());
             format!("{more} more for {}", cause(part))
         });
         let parts = listed(&parts.collect::<Vec<_>>());
-        let more_us: f64 = named
-            .iter()
-            .map(|part| part.cost.difference_us.mean.abs())
-            .sum();
-        let rest_us = micro(more_us - difference.difference_us.mean.abs());
-        return format!("{intro} It uses {parts}, and {rest_us} less for all the rest together.");
+        let rest_us = micro(rest_us);
+        let who = if decimals.shows_zero(difference_us) {
+            more
+        } else {
+            "It"
+        };
+        return format!(
+            "{intro} {who} uses {parts}, and {rest_us} less for all the rest together."
+        );
     }
     let parts = named.iter().map(|part| {
         let share = whole_percent(part.cost.share.unwrap_or_default());
@@ -458,7 +481,7 @@ fn cause(
 
 /// A difference between the responses themselves, or in the work of services, which is no merit of
 /// either server. The side with more CPU time comes first.
-fn confounded(confounder: &Confounder, difference: &CpuDifference) -> String {
+fn confounded(confounder: &Confounder, difference: &CpuDifference, unit: &str) -> String {
     let mut per_response = confounder.per_response;
     if let (ConfounderKind::ServiceCpu, Some(services)) = (confounder.what, &difference.services) {
         // The sampled blocks, whose lines add up to it.
@@ -469,16 +492,21 @@ fn confounded(confounder: &Confounder, difference: &CpuDifference) -> String {
         let [costlier, cheaper] = values.map(|value| count((value * times).round() as u64));
         format!("The {what} differ: {costlier} and {cheaper} {unit}.")
     };
+    let bytes = format!("bytes per {unit}");
     match confounder.what {
-        ConfounderKind::BodyBytes => differ("bodies", 1.0, "bytes per response"),
-        ConfounderKind::HeaderBytes => differ("headers", 1.0, "bytes per response"),
-        ConfounderKind::Connections => differ("connections", 1e3, "per 1,000 responses"),
+        ConfounderKind::Failures => {
+            let [costlier, cheaper] = values.map(whole_percent);
+            format!("{costlier} and {cheaper} of the {unit}s failed a check.")
+        }
+        ConfounderKind::BodyBytes => differ("bodies", 1.0, &bytes),
+        ConfounderKind::HeaderBytes => differ("headers", 1.0, &bytes),
+        ConfounderKind::Connections => differ("connections", 1e3, &format!("per 1,000 {unit}s")),
         ConfounderKind::ServiceCpu => {
             let decimals = Decimals::of_sides(values);
             let [costlier, cheaper] = values.map(|us| decimals.show(us));
             let parts = service_parts(difference, decimals);
             format!(
-                "In addition, services use {costlier} and {cheaper} µs of CPU per response{parts}."
+                "In addition, services use {costlier} and {cheaper} µs of CPU per {unit}{parts}."
             )
         }
     }
@@ -527,21 +555,32 @@ fn gaps(record: &StudyRecord, ledgers: &[&CpuLedger]) -> Vec<String> {
         let lost = total(|ledger| ledger.lost);
         if lost > 0 {
             // This includes lost samples of other programs on the same CPUs.
-            gaps.push(format!("up to {} samples were lost", count(lost)));
+            let was = if lost == 1 { "was" } else { "were" };
+            gaps.push(format!("up to {} {was} lost", plural(lost, "sample")));
         }
         let throttled = total(|ledger| ledger.throttled);
         if throttled > 0 {
             gaps.push(format!(
-                "the kernel suspended sampling {} times, because it took too much CPU time",
-                count(throttled)
+                "the kernel suspended sampling {}, because it took too much CPU time",
+                plural(throttled, "time")
             ));
         }
         let left_out = of_subject.iter().map(|ledger| ledger.threads_left_out);
         let left_out = left_out.fold(0, u64::max);
         if left_out > 0 {
+            let was = if left_out == 1 { "was" } else { "were" };
             gaps.push(format!(
-                "{} threads, those with the least CPU time, were not sampled",
-                count(left_out)
+                "{} with the least CPU time {was} not sampled",
+                plural(left_out, "thread")
+            ));
+        }
+        let partly = of_subject
+            .iter()
+            .find(|ledger| (1..ledger.blocks).contains(&ledger.blocks_with_calls));
+        if let Some(ledger) = partly {
+            gaps.push(format!(
+                "system calls were counted in {} of {} blocks",
+                ledger.blocks_with_calls, ledger.blocks
             ));
         }
         let (first, others) = gaps.split_first()?;

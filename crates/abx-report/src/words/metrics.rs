@@ -73,6 +73,14 @@ pub(crate) fn shape_under(record: &StudyRecord, load: &str) -> LoadShape {
     load_record.map_or(LoadShape::Request, |load| load.settings.exchange.shape)
 }
 
+/// The unit whose CPU time is compared under a load.
+pub(crate) fn cost_unit(shape: LoadShape) -> &'static str {
+    match shape {
+        LoadShape::Scenario => "session",
+        _ => "response",
+    }
+}
+
 pub(crate) fn rate_under(record: &StudyRecord, load: &str) -> &'static str {
     rate_name(shape_under(record, load))
 }

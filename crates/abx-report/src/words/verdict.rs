@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use abx_evidence::{Finding, FindingId, Level, Limits, LoadShape};
+use abx_evidence::{Finding, FindingId, Level, Limits};
 use abx_stats::paired::BLOCKS_MIN;
 use abx_stats::stop::blocks_for_verdict;
 use abx_verdict::{Bounds, Comparison, Metric, StudyRecord, Verdict};
 
-use crate::words::metrics::{capitalized, metric_under, shape_under};
+use crate::words::metrics::{capitalized, cost_unit, metric_under, shape_under};
 use crate::words::prose::message;
 use crate::words::ratio::{Further, ShownRatio};
 use crate::words::style::{Style, Tint};
@@ -102,10 +102,7 @@ fn compares(
             )
         }
         Metric::ServerCpu => {
-            let unit = match shape_under(record, &comparison.load) {
-                LoadShape::Scenario => "session",
-                _ => "response",
-            };
+            let unit = cost_unit(shape_under(record, &comparison.load));
             format!("{subject} uses {times} the CPU per {unit} of {baseline}{interval} {place}")
         }
         Metric::Recovery => {

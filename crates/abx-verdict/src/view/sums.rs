@@ -20,6 +20,8 @@ macro_rules! sums {
             pub(crate) slices: u64,
             /// Connections opened within slices and between them.
             pub(crate) connects: u64,
+            /// Those of them that were opened within slices.
+            pub(crate) connects_in_slices: u64,
             pub(crate) resumed: Option<u64>,
             pub(crate) stopped_responding: u64,
             $(pub(crate) $counter: u64,)+
@@ -36,6 +38,7 @@ macro_rules! sums {
                     clocks: slice.clocks,
                     slices: 1,
                     connects: sum([slice.connects, slice.reopened]),
+                    connects_in_slices: slice.connects,
                     resumed: slice.resumed,
                     stopped_responding: u64::from(slice.stopped_responding),
                     $($counter: slice.$counter,)+
@@ -62,6 +65,7 @@ macro_rules! sums {
                     clocks: other.clocks.or(self.clocks),
                     slices: self.slices + other.slices,
                     connects: sum([self.connects, other.connects]),
+                    connects_in_slices: sum([self.connects_in_slices, other.connects_in_slices]),
                     resumed: resumed.reduce(u64::saturating_add),
                     stopped_responding: self.stopped_responding + other.stopped_responding,
                     $($counter: sum([self.$counter, other.$counter]),)+

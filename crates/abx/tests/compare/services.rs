@@ -306,6 +306,7 @@ command = ["nginx", "-e", "stderr", "-p", "{{dir}}", "-c", "{{dir}}/n.conf"]
         return;
     }
     assert!(samples["samples"].as_u64() > Some(0), "{samples:#}");
+    assert!(samples["by_thread"]["abx"].is_u64(), "{samples:#}");
     let services = &record["conclusions"]["cpu_differences"][0]["services"];
     let first = &services["lines"][0];
     assert_eq!(first["name"], "system call getppid", "{services:#}");

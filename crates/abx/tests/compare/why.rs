@@ -6,6 +6,11 @@ use crate::support::{ABX, Home, Server, findings, read_json};
 
 const MANY_THREADS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/many_threads.py");
 
+const BACKGROUND_THREAD: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/peers/background_thread.py"
+);
+
 /// Takes all capabilities from root, so that abx has the rights of any user.
 const UNPRIVILEGED: &str = "if [ $(id -u) = 0 ]; then
     set -- setpriv --bounding-set=-all --inh-caps=-all \"$@\"
@@ -119,6 +124,34 @@ fn a_planted_cost_is_the_first_line_of_the_difference() {
 }
 
 #[test]
+fn the_cpu_time_of_a_background_thread_is_shown_by_its_name() {
+    // Method: the built-in server, alone and next to a thread `collector-7` that uses CPU time all
+    // the time. Threads add up to the difference, of which this one is the most.
+    let home = Home::new();
+    let server = format!("{ABX} serve --port {{port}}");
+    let plain = format!("plain={server}");
+    let busy = format!("busy=python3 {BACKGROUND_THREAD} {server}");
+    let Some(record) = sampled(&home, "", &briefly(&[&plain, &busy])) else {
+        return;
+    };
+    let difference = &record["conclusions"]["cpu_differences"][0];
+    let threads = difference["threads"].as_array().unwrap();
+    if record["blocks"][0]["loads"][0]["ledgers"]["busy"]["without_kernel"] == true {
+        assert!(threads.is_empty(), "{difference:#}");
+        return;
+    }
+    assert_eq!(threads[0]["name"], "collector-*", "{difference:#}");
+    let means = threads
+        .iter()
+        .map(|thread| thread["difference"]["mean"].as_f64());
+    let sum: f64 = means.map(Option::unwrap).sum();
+    let total = difference["difference_us"]["mean"].as_f64().unwrap();
+    assert!((sum - total).abs() < 1e-6, "{difference:#}");
+    let full = home.run_abx(&["report", "r.json", "--full"]).stdout.clone();
+    assert!(full.contains("CPU µs by thread"), "{full}");
+}
+
+#[test]
 fn segments_and_threads_are_counted_without_privileges() {
     // Method: each response in 5 writes, for an abx without capabilities: 4 more segments; the
     // reference server has one thread that serves.
@@ -195,6 +228,30 @@ fn without_privileges_kernel_time_is_one_line() {
         assert!(report.contains("The kernel's work is one line"), "{report}");
     }
     check_sums(&difference);
+}
+
+#[test]
+fn a_running_server_is_sampled_on_its_own_cpus() {
+    // Method: a server that runs on CPU 0, and an abx that may use only CPU 1.
+    if std::thread::available_parallelism().unwrap().get() < 2 {
+        return;
+    }
+    let home = Home::new();
+    let server = Server::start(&[]);
+    let pid = server.id().to_string();
+    let mut taskset = std::process::Command::new("taskset");
+    let bound = taskset.args(["-apc", "0", &pid]).output().unwrap();
+    assert!(bound.status.success(), "{bound:#?}");
+    let subjects = [
+        format!("one={}", server.url),
+        format!("other={}", server.url),
+    ];
+    let arguments = briefly(&[&subjects[0], &subjects[1]]);
+    let Some(record) = sampled(&home, "taskset -pc 1 $$ > taskset.txt", &arguments) else {
+        return;
+    };
+    let ledger = &record["blocks"][0]["loads"][0]["ledgers"]["one"];
+    assert!(ledger["samples"].as_u64() > Some(0), "{ledger:#}");
 }
 
 #[test]

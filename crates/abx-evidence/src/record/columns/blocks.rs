@@ -22,10 +22,15 @@ use crate::record::{
 columns! {
     /// Sums of phases as columns.
     PhaseColumns of PhaseSums {
+        /// Responses in the sample.
         requests: u64,
+        /// The sum of the times from the intended send to the turn of the request.
         waiting_ns: u64,
+        /// The sum of the times that requests took to open their own connections.
         connect_ns: u64,
+        /// The sum of the times from the turn of the request to the first byte of its response.
         first_byte_ns: u64,
+        /// The sum of the times from the first byte to the last one.
         body_ns: u64,
     }
 }
@@ -33,9 +38,13 @@ columns! {
 columns! {
     /// How connections were opened, as columns.
     OpeningColumns of ConnectionOpening {
+        /// Requested connections.
         asked: u64,
+        /// Connections that were open when the opening had ended.
         standing: u64,
+        /// The time from the first attempt to connect to the end of the last one.
         open_ns: u64,
+        /// The outcomes of the others.
         failures: Outcomes,
     }
 }
@@ -43,11 +52,17 @@ columns! {
 columns! {
     /// The results of held connections, as columns.
     HeldColumns of Held {
+        /// Requested connections.
         asked: u64,
+        /// Connections that were still open at the end of the hold time.
         standing: u64,
+        /// Connections that had been open and were gone by then.
         lost: u64,
+        /// The time from the first attempt to connect to the end of the last handshake.
         open_ns: u64,
+        /// The server's memory before its first connections; `None` if not readable.
         memory_before_bytes: Option<u64>,
+        /// The server's memory with the connections that were still open; `None` if not readable.
         memory_after_bytes: Option<u64>,
     }
 }

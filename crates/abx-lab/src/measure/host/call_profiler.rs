@@ -31,6 +31,11 @@ impl CallProfiler {
         }
     }
 
+    /// Has the kernel's functions again.
+    pub fn know(&mut self, kallsyms: &Arc<Kallsyms>) {
+        self.kallsyms = Arc::clone(kallsyms);
+    }
+
     /// Why nothing at all can be counted, so that no load is needed.
     pub fn limit(&self) -> Option<CallLimit> {
         let limit = self.calls.as_ref().err().copied();

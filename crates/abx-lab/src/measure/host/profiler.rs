@@ -2,9 +2,9 @@
 //! count.
 
 use std::collections::HashSet;
-use std::io;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::{fs, io};
 
 use abx_ledger::{CodeMapping, Collector, Kallsyms, Ledger, Symbols};
 use abx_sys::limits::descriptor_limit;
@@ -57,6 +57,8 @@ pub struct Profiler {
     /// Per second of CPU time.
     samples_per_s: u32,
     kallsyms: Arc<Kallsyms>,
+    /// The modules of the kernel when `kallsyms` was read.
+    modules: Vec<String>,
     symbols: Symbols,
 }
 
@@ -91,6 +93,7 @@ impl Profiler {
             source,
             samples_per_s,
             kallsyms,
+            modules: loaded_modules(),
             symbols: Symbols::new(),
         })
     }
@@ -100,14 +103,20 @@ impl Profiler {
         self.samples_per_s
     }
 
+    /// Whether it samples the kernel, and services.
+    pub fn samples_kernel(&self) -> bool {
+        matches!(self.source, Source::Processors(_))
+    }
+
     /// Samples while `load` runs. Only samples of these processes count, and of those that they
     /// start meanwhile. Returns the result of `load` in any case, and the ledgers unless sampling
     /// failed.
-    pub fn sample<T>(
+    pub fn sample<'a, T>(
         &mut self,
-        processes: &SampledProcesses,
+        processes: &'a SampledProcesses,
         load: impl FnOnce() -> T,
     ) -> (T, io::Result<SampledLedgers>) {
+        self.know_modules();
         let mut of_threads;
         let (sampler, without_kernel) = match &mut self.source {
             Source::Processors(sampler) => (sampler, false),
@@ -121,15 +130,19 @@ impl Profiler {
                 }
             }
         };
-        // Mappings and processes since the last interval are in /proc.
+        // Mappings, processes and modules until now are in /proc.
         sampler.drain(|_| {});
         let before = (sampler.lost(), sampler.throttled());
         let enabled = sampler.enable();
+        let collector = |members: &'a HashSet<u32>| {
+            let mut collector = Collector::new(Arc::clone(&self.kallsyms), is_in(members));
+            collector.expect(members.iter().copied());
+            collector
+        };
+        let mut of_subject = collector(&processes.of_subject);
+        let mut of_services = collector(&processes.of_services);
         let result = emptied(sampler, load);
         let ledgers = enabled.and_then(|()| sampler.disable()).map(|()| {
-            let collector = |members| Collector::new(Arc::clone(&self.kallsyms), is_in(members));
-            let mut of_subject = collector(&processes.of_subject);
-            let mut of_services = collector(&processes.of_services);
             sampler.drain(|event| {
                 collect(&mut of_subject, event);
                 collect(&mut of_services, event);
@@ -146,8 +159,31 @@ impl Profiler {
                 of_services: with_gaps(of_services.finish(&self.symbols, 0)),
             }
         });
+        if self.symbols.has_transient_files() {
+            self.symbols = Symbols::new();
+        }
         (result, ledgers)
     }
+
+    /// Reads the kernel's functions again if modules have come or gone.
+    fn know_modules(&mut self) {
+        let modules = loaded_modules();
+        if modules == self.modules || !self.samples_kernel() {
+            return;
+        }
+        if let Ok(kallsyms) = Kallsyms::of_this_machine() {
+            self.kallsyms = Arc::new(kallsyms);
+            self.calls.know(&self.kallsyms);
+            self.modules = modules;
+        }
+    }
+}
+
+/// The names of the kernel's modules; empty if it has none, or does not list them.
+fn loaded_modules() -> Vec<String> {
+    let text = fs::read_to_string("/proc/modules").unwrap_or_default();
+    let names = text.lines().filter_map(|line| line.split(' ').next());
+    names.map(str::to_owned).collect()
 }
 
 /// The source for a user without the right to sample the kernel.
@@ -198,7 +234,9 @@ fn is_in(processes: &HashSet<u32>) -> impl Fn(u32) -> bool {
 
 fn collect<F: Fn(u32) -> bool>(collector: &mut Collector<F>, event: SamplerEvent<'_>) {
     match event {
-        SamplerEvent::Sample(sample) => collector.sample(sample.pid, sample.kernel, sample.user),
+        SamplerEvent::Sample(sample) => {
+            collector.sample([sample.pid, sample.tid], sample.kernel, sample.user);
+        }
         SamplerEvent::Mapping(file) => collector.mapping(file.pid, &mapping(&file)),
         SamplerEvent::Fork { parent, child } => collector.fork(parent, child),
         SamplerEvent::Exec { pid } => collector.exec(pid),

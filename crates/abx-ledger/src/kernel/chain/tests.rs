@@ -27,6 +27,8 @@ fn system_calls_of_x86_are_known_by_the_called_function() {
     check(
         "\
 system call openat: X86_64 __x64_sys_openat do_sys_openat2
+system call close: X86_64 x64_sys_call __x64_sys_close srso_alias_return_thunk
+entry and exit of system calls: X86_64 srso_alias_return_thunk srso_alias_safe_ret
 system call close: X86_64 x64_sys_call __x64_sys_close
 system call writev: X86_64 do_writev vfs_writev tcp_sendmsg
 system call read: X86_64 ksys_read vfs_read

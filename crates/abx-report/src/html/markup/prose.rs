@@ -10,7 +10,7 @@ pub(crate) fn paragraphs(text: &str) -> Markup {
 }
 
 pub(crate) fn note(text: &str) -> Element {
-    element("p").class("note").text(text)
+    element("p").class("note").add(quoting(text))
 }
 
 pub(crate) fn quoting(text: &str) -> Markup {

@@ -159,7 +159,7 @@ fn in_sentences(
         let (shown, others) = largest(decided_groups(of_pairs(record, pairs)), most);
         left_out += others;
         if let Some(question) = question {
-            out.question(*question);
+            out.title(*question);
             if shown.is_empty() {
                 out.paragraph(undecided_pairs(pairs));
             }

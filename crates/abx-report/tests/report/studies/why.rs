@@ -1,5 +1,6 @@
 //! CPU ledgers in reports.
 
+use abx_evidence::LoadShape;
 use abx_fixtures::pair;
 use abx_report::{ReportExtent, Style, study_text};
 use abx_verdict::{
@@ -7,6 +8,8 @@ use abx_verdict::{
     CpuSharing, LedgerLine, LineDifference, MeanInterval, Purpose, PurposeDifference,
     ServiceDifference, StudyRecord,
 };
+
+use crate::support::study_html;
 
 /// Two subjects: `new` uses 3 µs more than `old`, all of it for one purpose.
 fn sampled(purpose: Purpose, line: &str) -> StudyRecord {
@@ -38,8 +41,10 @@ fn sampled(purpose: Purpose, line: &str) -> StudyRecord {
         }],
         work: Vec::new(),
         system_calls: Vec::new(),
+        blocks_with_calls: 0,
         calls_failure: None,
         waits: Vec::new(),
+        threads: Vec::new(),
     };
     record.conclusions.cpu_ledgers = vec![ledger("old", 5.0), ledger("new", 8.0)];
     record.conclusions.cpu_differences = vec![CpuDifference {
@@ -63,6 +68,7 @@ fn sampled(purpose: Purpose, line: &str) -> StudyRecord {
         work: Vec::new(),
         system_calls: Vec::new(),
         waits: Vec::new(),
+        threads: Vec::new(),
         confounders: Vec::new(),
         services: None,
     }];
@@ -106,8 +112,7 @@ fn full_reports_name_gaps_of_samples() {
     (ledger.lost, ledger.throttled, ledger.threads_left_out) = (12, 3, 4_000);
     let full = text(&record, ReportExtent::Full);
     let note = "new: up to 12 samples were lost. The kernel suspended sampling 3 times, because it \
-                took too much CPU time. 4,000 threads, those with the least CPU time, were not \
-                sampled.";
+                took too much CPU time. 4,000 threads with the least CPU time were not sampled.";
     assert!(full.contains(note), "{full}");
     assert_eq!(full.matches("samples were lost").count(), 1, "{full}");
 }
@@ -122,11 +127,11 @@ fn groups_of_starts_are_named_by_their_size() {
     record.conclusions.start_differences = vec![difference];
     let brief = text(&record, ReportExtent::Brief);
     let words = "Why: starts of new that differ The group of 2 starts uses 3.00 µs more CPU per \
-                response than the group of 22 starts (8.00 and 5.00). Of the difference, 100 % is \
+                response than the group of the other 22 starts (8.00 and 5.00). Of the difference, 100 % is \
                 locks (futex).";
     assert!(brief.contains(words), "{brief}");
     let full = text(&record, ReportExtent::Full);
-    let header = "CPU µs per response 22 starts 2 starts difference";
+    let header = "CPU µs per response 22 others 2 starts difference";
     assert!(full.contains(header), "{full}");
 }
 
@@ -185,19 +190,94 @@ fn calls_are_next_to_the_cpu_time_that_they_use() {
 }
 
 #[test]
+fn a_difference_that_rounds_to_nothing_has_no_side() {
+    // Method: 0.004 µs of 5, then the same with parts that cancel each other out; and parts that
+    // exceed their sum by less than a digit shows.
+    let mut record = sampled(Purpose::Files, "system call openat");
+    let difference = &mut record.conclusions.cpu_differences[0];
+    difference.us_per_response = [5.004, 5.0];
+    difference.difference_us.mean = 0.004;
+    difference.purposes[0].cost.share = None;
+    let equal = "new and old use the same CPU per response (5.00 and 5.00 µs). No single part of \
+                 the difference is certain.";
+    let brief = text(&record, ReportExtent::Brief);
+    assert!(brief.contains(equal), "{brief}");
+    record.conclusions.cpu_differences[0].purposes[0].cost.share = Some(750.0);
+    let brief = text(&record, ReportExtent::Brief);
+    let parts = "new uses 3.00 µs more for files (openat), and 3.00 µs less for all the rest";
+    assert!(brief.contains(parts), "{brief}");
+    let difference = &mut record.conclusions.cpu_differences[0];
+    difference.difference_us.mean = 2.999;
+    difference.purposes[0].cost.share = Some(3.0 / 2.999);
+    let brief = text(&record, ReportExtent::Brief);
+    assert!(
+        brief.contains("Of the difference, 100 % is files"),
+        "{brief}"
+    );
+}
+
+#[test]
+fn groups_of_starts_of_the_same_size_have_two_names() {
+    // Method: a difference between 3 and 3 starts of one subject.
+    let mut record = sampled(Purpose::Locks, "system call futex");
+    let mut difference = record.conclusions.cpu_differences[0].clone();
+    difference.baseline = "new".to_owned();
+    difference.starts = Some([3, 3]);
+    record.conclusions.start_differences = vec![difference];
+    let full = text(&record, ReportExtent::Full);
+    for words in [
+        "The group of 3 starts uses 3.00 µs more CPU per response than the group of the other 3 \
+         starts (8.00 and 5.00).",
+        "CPU µs per response 3 others 3 starts difference",
+    ] {
+        assert!(full.contains(words), "{full}");
+    }
+}
+
+#[test]
+fn the_cpu_time_of_a_session_is_named_so() {
+    // Method: a load of sessions, with work, on a terminal and on a page; the page names the pair and
+    // the load above the sentence.
+    let mut record = sampled(Purpose::Files, "system call openat");
+    record.measured.loads[0].settings.exchange.shape = LoadShape::Scenario;
+    let difference = &mut record.conclusions.cpu_differences[0];
+    difference.work = vec![a_hundred_more("segments received")];
+    let full = text(&record, ReportExtent::Full);
+    for words in [
+        "3.00 µs more CPU per session",
+        "CPU µs per session",
+        "per session old new",
+    ] {
+        assert!(full.contains(words), "{full}");
+    }
+    let why = full.split_once("Why:").unwrap().1;
+    assert!(
+        !why.split("A cost is").next().unwrap().contains("response"),
+        "{why}"
+    );
+    let page = study_html(&record, &[]);
+    assert!(page.contains("<h3>Why: new compared with old"), "{page}");
+    assert!(
+        page.contains("<caption>CPU time by line</caption>"),
+        "{page}"
+    );
+}
+
+#[test]
 fn differences_beyond_the_servers_follow_the_reason() {
-    // Method: headers, connections and the CPU time of services, of `new` and of `old`; then with
+    // Method: failures, headers, connections and the CPU time of services, of `new` and of `old`; then with
     // the costlier side as baseline.
     let mut record = sampled(Purpose::Files, "system call openat");
     let difference = &mut record.conclusions.cpu_differences[0];
     let confounder = |what, per_response| Confounder { what, per_response };
     difference.confounders = vec![
+        confounder(ConfounderKind::Failures, [0.4, 0.0]),
         confounder(ConfounderKind::HeaderBytes, [180.0, 150.0]),
         confounder(ConfounderKind::Connections, [0.1, 0.0]),
         confounder(ConfounderKind::ServiceCpu, [2834.4, 356.43]),
     ];
     let brief = text(&record, ReportExtent::Brief);
-    let sentences = "The headers differ: 180 and 150 bytes per response. The connections differ: \
+    let sentences = "40 % and 0 % of the responses failed a check. The headers differ: 180 and 150 bytes per response. The connections differ: \
                      100 and 0 per 1,000 responses. In addition, services use 2,834 and 356 µs of \
                      CPU per response.";
     assert!(brief.contains(sentences), "{brief}");
@@ -205,6 +285,52 @@ fn differences_beyond_the_servers_follow_the_reason() {
     let reversed = text(&record, ReportExtent::Brief);
     let services = "services use 356 and 2,834 µs";
     assert!(reversed.contains(services), "{reversed}");
+}
+
+/// The CPU time of two threads, in µs per response of `new` and of `old`: what is left of
+/// [40.0, 10.0] is that of a pool.
+fn threads(main: [f64; 2]) -> Vec<CountDifference> {
+    let pool = [40.0 - main[0], 10.0 - main[1]];
+    let thread = |name: &str, values: [f64; 2]| CountDifference {
+        name: name.to_owned(),
+        values,
+        difference: MeanInterval {
+            mean: values[0] - values[1],
+            low: None,
+            high: None,
+        },
+    };
+    vec![thread("main", main), thread("GC Thread#*", pool)]
+}
+
+#[test]
+fn threads_are_shown_if_a_side_has_several() {
+    // Method: a pool that costs one side 4 of 40 µs, then nothing; ledgers without a comparison.
+    let mut record = sampled(Purpose::Files, "system call openat");
+    let header = "CPU µs by thread";
+    for (main, is_shown) in [([36.0, 10.0], true), ([40.0, 10.0], false)] {
+        let difference = &mut record.conclusions.cpu_differences[0];
+        difference.us_per_response = [40.0, 10.0];
+        difference.threads = threads(main);
+        let full = text(&record, ReportExtent::Full);
+        assert_eq!(full.contains(header), is_shown, "{full}");
+        assert_eq!(
+            full.contains("GC Thread#* 0.00 4.00 +4.00"),
+            is_shown,
+            "{full}"
+        );
+        assert!(!text(&record, ReportExtent::Brief).contains(header));
+    }
+    record.conclusions.cpu_differences.clear();
+    record.conclusions.cpu_ledgers.truncate(1);
+    let thread = |name: &str, value| Count {
+        name: name.to_owned(),
+        value,
+    };
+    record.conclusions.cpu_ledgers[0].threads = vec![thread("main", 4.0), thread("GC", 1.0)];
+    let alone = text(&record, ReportExtent::Full);
+    let table = "CPU µs by thread µs share main 4.00 80 % GC 1.00 20 %";
+    assert!(alone.contains(table), "{alone}");
 }
 
 #[test]
@@ -233,6 +359,7 @@ fn parts_of_what_services_cost_follow_their_cpu_time() {
             line("system call futex", [30.0, 5.0], 1.0),
             line("user java", [10.0, 5.0], -1.0),
         ],
+        threads: threads([36.0, 8.0]),
     });
     let sentence = "In addition, services use 40.00 and 10.00 µs of CPU per response";
     let without = text(&record, ReportExtent::Brief);
@@ -245,7 +372,12 @@ fn parts_of_what_services_cost_follow_their_cpu_time() {
     let parts = format!("{sentence}: futex 30.00 and 5.00.");
     assert!(brief.contains(&parts), "{brief}");
     let full = text(&record, ReportExtent::Full);
-    for row in ["µs of services per response", "java 5.00 10.00"] {
+    for row in [
+        "µs of services per response",
+        "java 5.00 10.00",
+        "µs of services by thread",
+        "GC Thread#* 2.00 4.00",
+    ] {
         assert!(full.contains(row), "{full}");
     }
 }

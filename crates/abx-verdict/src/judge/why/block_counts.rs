@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use abx_evidence::record::{CallRecord, LedgerRecord};
 use abx_evidence::share;
+use abx_ledger::{Ledger, Line};
 
 use crate::view::BlockView;
 
@@ -16,6 +17,8 @@ pub(super) struct BlockCounts {
     pub(super) system_calls: Option<BTreeMap<String, f64>>,
     /// In µs; `None` if context switches were not traced.
     pub(super) waits: Option<BTreeMap<String, f64>>,
+    /// CPU time by thread, in µs; `None` if it is not known for all threads.
+    pub(super) threads: Option<BTreeMap<String, f64>>,
 }
 
 pub(super) type PickCounts = fn(&BlockCounts) -> Option<&BTreeMap<String, f64>>;
@@ -53,6 +56,27 @@ impl BlockCounts {
                 .collect(),
             system_calls,
             waits: calls.and_then(waits),
+            threads: None,
+        }
+    }
+
+    /// With the CPU time of each thread, whose sum is `us_per_response`.
+    pub(super) fn with_threads(self, ledger: &Ledger, us_per_response: f64) -> BlockCounts {
+        // Without the kernel's samples, the part of each thread is not known.
+        let is_known = !ledger.without_kernel && !ledger.by_thread.is_empty();
+        let us = |samples: u64| us_per_response * samples as f64 / ledger.samples as f64;
+        let threads = ledger.by_thread.iter();
+        let threads = threads.map(|(name, samples)| (name.clone(), us(*samples)));
+        if ledger.samples == 0 {
+            let unattributed = [(Line::Unattributed.to_string(), us_per_response)];
+            return BlockCounts {
+                threads: Some(unattributed.into()),
+                ..self
+            };
+        }
+        BlockCounts {
+            threads: is_known.then(|| threads.collect()),
+            ..self
         }
     }
 }

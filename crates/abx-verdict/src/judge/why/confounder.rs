@@ -19,6 +19,8 @@ pub struct Confounder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfounderKind {
+    /// Complete responses that failed a check.
+    Failures,
     /// Bytes of bodies.
     BodyBytes,
     /// Bytes of everything else: heads, chunk sizes and framing.
@@ -34,6 +36,8 @@ const BYTES_MIN: f64 = 8.0;
 const SHARE_MIN: f64 = 0.005;
 /// The smallest difference in connections per response that counts: one per thousand responses.
 const CONNECTIONS_MIN: f64 = 0.001;
+/// The smallest difference in failures per response that counts.
+const FAILURES_MIN: f64 = 0.005;
 /// The smallest difference in the CPU time of services that counts: this share of the larger number,
 /// and of the difference between the subjects.
 const SERVICES_SHARE_MIN: f64 = 0.1;
@@ -50,15 +54,21 @@ pub(super) fn confounders(sums: [&Sums; 2], difference_us: f64) -> Vec<Confounde
     };
     let differ_in_connections =
         |[subject, baseline]: &[f64; 2]| (subject - baseline).abs() >= CONNECTIONS_MIN;
+    let failed = |sums: &Sums| sums.outcomes.completed().saturating_sub(sums.outcomes.ok());
+    let failures = per_response(failed);
+    let failures =
+        failures.filter(|[subject, baseline]| (subject - baseline).abs() >= FAILURES_MIN);
     let body = per_response(|sums| sums.body_bytes).filter(differ_in_bytes);
     let header = per_response(|sums| sums.bytes.saturating_sub(sums.body_bytes));
     let header = header.filter(differ_in_bytes);
-    let connections = per_response(|sums| sums.connects).filter(differ_in_connections);
+    // The CPU time of slices does not include connections that were opened between them.
+    let connections = per_response(|sums| sums.connects_in_slices).filter(differ_in_connections);
     let services = services_us(sums).filter(|[subject, baseline]| {
         let compared = subject.max(*baseline).max(difference_us.abs());
         (subject - baseline).abs() >= SERVICES_SHARE_MIN * compared && compared > 0.0
     });
     let kinds = [
+        (ConfounderKind::Failures, failures),
         (ConfounderKind::BodyBytes, body),
         (ConfounderKind::HeaderBytes, header),
         (ConfounderKind::Connections, connections),

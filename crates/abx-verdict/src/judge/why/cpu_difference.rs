@@ -45,6 +45,9 @@ pub struct CpuDifference {
     /// Waits of threads by system call, in µs per response, those that differ most first. Empty if
     /// a side had no CPU time to spare, or if waits were not measured.
     pub waits: Vec<CountDifference>,
+    /// CPU time by the name of the thread, in µs per response, the names that differ most first.
+    /// They add up to `us_per_response`. Empty if only user code was sampled, and for older records.
+    pub threads: Vec<CountDifference>,
     /// Differences between the responses of the two, which cost CPU time by themselves or were paid
     /// for by services.
     pub confounders: Vec<Confounder>,
@@ -63,6 +66,8 @@ pub struct ServiceDifference {
     pub difference_us: MeanInterval,
     /// The parts of the difference by line, the greatest first. They add up to it.
     pub lines: Vec<LineDifference>,
+    /// CPU time by the name of the thread, as that of subjects.
+    pub threads: Vec<CountDifference>,
 }
 
 /// All lines of two ledgers that serve one purpose.
@@ -154,6 +159,7 @@ fn service_difference(sides: &SampledSides) -> Option<ServiceDifference> {
         us_per_response,
         difference_us,
         lines: lines.collect(),
+        threads: threads(sides),
     })
 }
 
@@ -223,9 +229,19 @@ fn difference(
         ),
         system_calls: differences(sides, |counts| counts.system_calls.as_ref(), Some(0.0)),
         waits: differences(sides, |counts| counts.waits.as_ref(), Some(0.0)),
+        threads: threads(sides),
         confounders: Vec::new(),
         services: None,
     })
+}
+
+/// The CPU time of threads; empty unless it is known in all blocks, because it adds up to the whole.
+fn threads(sides: &SampledSides) -> Vec<CountDifference> {
+    let mut blocks = sides.blocks.iter().flatten();
+    if blocks.any(|block| block.counts.threads.is_none()) {
+        return Vec::new();
+    }
+    differences(sides, |counts| counts.threads.as_ref(), Some(0.0))
 }
 
 /// The purpose of each line of two sides.

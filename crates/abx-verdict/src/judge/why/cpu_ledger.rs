@@ -40,12 +40,17 @@ pub struct CpuLedger {
     /// System calls per response by name, the most frequent first; empty if they were not
     /// counted.
     pub system_calls: Vec<Count>,
-    /// The reason why they were not counted.
+    /// The number of sampled blocks in which they were counted.
+    pub blocks_with_calls: usize,
+    /// The reason why they were counted in no block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls_failure: Option<String>,
     /// Waits of its threads by system call, in µs per response, the longest first. Empty if it had
     /// no CPU time to spare, or if waits were not measured.
     pub waits: Vec<Count>,
+    /// CPU time by the name of the thread, in µs per response, the most first. Empty if only user
+    /// code was sampled, and for older records.
+    pub threads: Vec<Count>,
 }
 
 /// A line of one subject's ledger.
@@ -67,6 +72,7 @@ pub struct LedgerFunction {
     pub us_per_response: f64,
 }
 
+const CALLS_MISSED: &str = "the kernel's table for them was full";
 /// The most functions that a line names.
 const FUNCTIONS_MAX: usize = 3;
 
@@ -101,11 +107,9 @@ fn ledger_of(view: &SubjectView) -> Option<CpuLedger> {
         for (name, us) in block.costs(Line::to_string) {
             *lines.entry(name).or_default() += us / count;
         }
-        for (line, frames, samples) in block.ledger.stacks.stacks() {
-            if let Some(innermost) = frames.last() {
-                let us = functions.entry((line.to_string(), innermost)).or_default();
-                *us += block.us(samples) / count;
-            }
+        for (line, function, samples) in block.ledger.stacks.innermost() {
+            let us = functions.entry((line.to_string(), function)).or_default();
+            *us += block.us(samples) / count;
         }
     }
     let user_samples = |block: &SampledBlock| {
@@ -117,6 +121,10 @@ fn ledger_of(view: &SubjectView) -> Option<CpuLedger> {
         let counts = blocks.iter().map(count);
         counts.fold(0, u64::saturating_add)
     };
+    let with_calls = blocks
+        .iter()
+        .filter(|block| block.counts.system_calls.is_some());
+    let blocks_with_calls = with_calls.count();
     let mut lines: Vec<LedgerLine> = lines
         .into_iter()
         .map(|(name, us_per_response)| LedgerLine {
@@ -152,11 +160,19 @@ fn ledger_of(view: &SubjectView) -> Option<CpuLedger> {
             &count.name
         }),
         system_calls: means(&blocks, |counts| counts.system_calls.as_ref(), Some(0.0)),
-        calls_failure: view.blocks.iter().find_map(|block| {
-            let calls = block.ledger()?.calls.as_ref()?;
-            calls.failure.clone()
-        }),
+        blocks_with_calls,
+        calls_failure: calls_failure(view).filter(|_| blocks_with_calls == 0),
         waits: means(&blocks, |counts| counts.waits.as_ref(), Some(0.0)),
+        threads: means(&blocks, |counts| counts.threads.as_ref(), Some(0.0)),
+    })
+}
+
+/// The first reason why calls were not counted.
+fn calls_failure(view: &SubjectView) -> Option<String> {
+    view.blocks.iter().find_map(|block| {
+        let calls = block.ledger()?.calls.as_ref()?;
+        let full = || (calls.missed > 0).then(|| CALLS_MISSED.to_owned());
+        calls.failure.clone().or_else(full)
     })
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use abx_evidence::Measured;
 use abx_evidence::record::LoadRecord;
+use abx_ledger::Line;
 
 use super::purpose::Purpose;
 use super::sampled_block::{SampledBlock, sampled};
@@ -88,7 +89,7 @@ impl Calls {
                 _ => FLAME_DEPTH_MAX - 1,
             };
             let deeper = (depth < frames.len()).then_some(DEEPER);
-            let names = frames[..depth].iter().map(|name| &**name).chain(deeper);
+            let names = frames[..depth].iter().copied().chain(deeper);
             let unknown = format!("[{line}]");
             let unknown = frames.is_empty().then_some(unknown.as_str());
             self.charge(names.chain(unknown), side, Purpose::of(line), us(samples));
@@ -97,6 +98,12 @@ impl Calls {
             let name = format!("[{line}]");
             let names = ["[other stacks]", &name].into_iter();
             self.charge(names, side, Purpose::of(line), us(*samples));
+        }
+        if block.kernel_us > 0.0 {
+            let name = format!("[{}]", Line::WholeKernel);
+            let kernel_us = block.kernel_us / blocks as f64;
+            let names = std::iter::once(name.as_str());
+            self.charge(names, side, Purpose::WholeKernel, kernel_us);
         }
     }
 

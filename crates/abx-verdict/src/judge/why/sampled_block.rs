@@ -9,13 +9,14 @@ use abx_ledger::{Ledger, Line};
 use super::block_counts::BlockCounts;
 use crate::view::BlockView;
 
-/// The samples of a block, with the CPU time per response that they divide, in µs.
+/// The samples of a block, with the CPU time per response that they divide, in µs. Services may have
+/// no sample.
 pub(super) struct SampledBlock<'a> {
     pub(super) ledger: &'a Ledger,
     pub(super) us_per_response: f64,
     pub(super) counts: BlockCounts,
     /// The CPU time per response in the kernel, if the samples do not include the kernel.
-    kernel_us: f64,
+    pub(super) kernel_us: f64,
 }
 
 impl SampledBlock<'_> {
@@ -32,6 +33,10 @@ impl SampledBlock<'_> {
     /// The cost of each part into which `part` sorts lines, in µs per response.
     pub(super) fn costs<K: Ord>(&self, part: fn(&Line) -> K) -> BTreeMap<K, f64> {
         let mut costs = BTreeMap::new();
+        if self.ledger.samples == 0 {
+            costs.insert(part(&Line::Unattributed), self.us_per_response);
+            return costs;
+        }
         for (line, samples) in &self.ledger.lines {
             *costs.entry(part(line)).or_insert(0.0) += self.us(*samples);
         }
@@ -55,7 +60,7 @@ pub(super) fn sampled<'a>(block: &BlockView<'a>) -> Option<SampledBlock<'a>> {
     Some(SampledBlock {
         ledger: &record.ledger,
         us_per_response,
-        counts: BlockCounts::of(block, record),
+        counts: BlockCounts::of(block, record).with_threads(&record.ledger, us_per_response),
         kernel_us: us_per_response * kernel_share,
     })
 }
@@ -64,12 +69,13 @@ pub(super) fn sampled<'a>(block: &BlockView<'a>) -> Option<SampledBlock<'a>> {
 /// time is not known.
 pub(super) fn sampled_services<'a>(block: &BlockView<'a>) -> Option<SampledBlock<'a>> {
     let ledger = block.ledger()?.services.as_ref();
-    let ledger = ledger.filter(|ledger| ledger.samples > 0 && !ledger.without_kernel)?;
+    let ledger = ledger.filter(|ledger| !ledger.without_kernel)?;
     let services_ns = block.sums.all_services_cpu_ns()?;
+    let us_per_response = share(services_ns, block.sums.all_completed())? / 1e3;
     Some(SampledBlock {
         ledger,
-        us_per_response: share(services_ns, block.sums.all_completed())? / 1e3,
-        counts: BlockCounts::default(),
+        us_per_response,
+        counts: BlockCounts::default().with_threads(ledger, us_per_response),
         kernel_us: 0.0,
     })
 }

@@ -17,7 +17,7 @@ use crate::view::{BlockView, SubjectView};
 pub struct CostDifference {
     /// CPU time per complete response of subject and baseline, in µs.
     pub us_per_response: [f64; 2],
-    /// Subject minus baseline, in µs. The intervals of all parts of a pair hold together.
+    /// Subject minus baseline, in µs. The intervals of one list hold together.
     pub difference_us: MeanInterval,
     /// Its share of the whole difference; `None` if there is no difference.
     pub share: Option<f64>,

@@ -1,7 +1,9 @@
 //! The parts of CPU ledgers that make one subject costlier than another.
 
+use std::collections::BTreeMap;
+
 use abx_evidence::record::{CallRecord, LedgerRecord, SegmentRecord};
-use abx_evidence::{FindingId, Measured};
+use abx_evidence::{FindingId, Measured, Outcome};
 use abx_fixtures::{OK, each_slice, find, pair, serve, study};
 use abx_ledger::{Ledger, Line, WaitTime, Waits};
 use abx_verdict::{
@@ -145,7 +147,8 @@ fn equal_servers_have_hardly_any_certain_line() {
 #[test]
 fn differences_of_responses_are_reported_before_their_cost() {
     // Method: 30 bytes more of headers and a connection for every tenth response, then
-    // differences too small to matter.
+    // differences too small to matter, with connections that were opened between slices. At last,
+    // half of the responses of one side fail.
     let mut record = pair();
     for subject in ["old", "new"] {
         give(&mut record, subject, 8, &[("user server", 100)]);
@@ -170,7 +173,18 @@ fn differences_of_responses_are_reported_before_their_cost() {
         [ConfounderKind::HeaderBytes, ConfounderKind::Connections]
     );
     bytes(&mut record, "new", 154, 100_000);
+    each_slice(&mut record, "new", |slice| slice.reopened = 50);
     assert!(difference(&record).confounders.is_empty());
+    each_slice(&mut record, "new", |slice| {
+        let ok = slice.outcomes.ok();
+        (0..ok).for_each(|_| slice.outcomes.add(Outcome::WrongStatus));
+    });
+    let confounders = difference(&record).confounders;
+    let failures = Confounder {
+        what: ConfounderKind::Failures,
+        per_response: [0.5, 0.0],
+    };
+    assert_eq!(confounders[0], failures);
 }
 
 #[test]
@@ -230,6 +244,23 @@ fn the_cpu_time_of_services_is_split_into_lines() {
     let by_hand = [
         ("system call futex", [30.0, 5.0]),
         ("user java", [10.0, 5.0]),
+    ];
+    assert_eq!(lines, by_hand);
+    // An interval without a sample of theirs splits nothing.
+    let mut idle = record.clone();
+    for block in &mut idle.blocks {
+        let ledgers = &mut block.loads[0].ledgers;
+        ledgers.get_mut("old").unwrap().services = Some(Ledger::default());
+    }
+    let lines = difference(&idle).services.unwrap().lines;
+    let lines = lines.iter();
+    let lines: Vec<_> = lines
+        .map(|line| (line.name.as_str(), line.cost.us_per_response))
+        .collect();
+    let by_hand = [
+        ("system call futex", [30.0, 0.0]),
+        ("unattributed", [0.0, 10.0]),
+        ("user java", [10.0, 0.0]),
     ];
     assert_eq!(lines, by_hand);
     // Their CPU time is not split if only user code was sampled, or only on one side.
@@ -319,6 +350,14 @@ fn a_kernel_that_was_not_sampled_is_one_line() {
         .iter()
         .find(|line| line.name == "kernel, not split");
     assert_eq!(line.unwrap().cost.us_per_response, [6.0, 6.0]);
+    let load = &record.loads[0];
+    let flames = flame_graph_of_pair(&record, load, ["new", "old"]).unwrap();
+    for us in flames.us_per_response {
+        assert!((us - 8.0).abs() < 1e-9, "{flames:?}");
+    }
+    let kernel = &flames.functions[0];
+    assert_eq!(kernel.name, "[kernel, not split]");
+    assert_eq!(kernel.us_per_response, [6.0, 6.0]);
     let purposes = difference.purposes.iter();
     assert_eq!(
         purposes
@@ -332,6 +371,57 @@ fn a_kernel_that_was_not_sampled_is_one_line() {
     assert_eq!(lines(&record), expected(3.2, 2.4));
     each_record(&mut record, |sampled| sampled.server_user_ns = None);
     assert_eq!(lines(&record), None);
+}
+
+/// Samples by thread, of a main thread and a pool.
+fn by_thread(main: u64, pool: u64) -> BTreeMap<String, u64> {
+    let threads = [("main", main), ("pool-*", pool)];
+    threads
+        .map(|(name, samples)| (name.to_owned(), samples))
+        .into()
+}
+
+#[test]
+fn the_cpu_time_of_threads_adds_up_to_the_whole() {
+    // Method: 10 and 4 µs per response, of which a pool has a quarter and a half. By hand: 7.5 and 2
+    // µs in the main thread, 2.5 and 2 in the pool. The samples of services have the same threads.
+    let mut record = serve(pair(), "db");
+    for (subject, us, pool) in [("new", 10, 100), ("old", 4, 200)] {
+        give(&mut record, subject, us, &[("user server", 400)]);
+        each_slice(&mut record, subject, |slice| {
+            slice.services_cpu_ns = vec![slice.server_cpu_ns];
+        });
+        for block in &mut record.blocks {
+            let sampled = block.loads[0].ledgers.get_mut(subject).unwrap();
+            sampled.ledger.by_thread = by_thread(400 - pool, pool);
+            sampled.services = Some(sampled.ledger.clone());
+        }
+    }
+    let judged = difference(&record);
+    let services = judged.services.unwrap();
+    for threads in [&judged.threads, &services.threads] {
+        let threads = threads.iter();
+        let threads: Vec<_> = threads
+            .map(|thread| (&*thread.name, thread.values))
+            .collect();
+        assert_eq!(threads, [("main", [7.5, 2.0]), ("pool-*", [2.5, 2.0])]);
+    }
+    let ledgers = judge(&record).cpu_ledgers;
+    let ledger = ledgers.iter().find(|ledger| ledger.subject == "new");
+    let threads = ledger.unwrap().threads.iter();
+    let threads: Vec<_> = threads
+        .map(|thread| (&*thread.name, thread.value))
+        .collect();
+    assert_eq!(threads, [("main", 7.5), ("pool-*", 2.5)]);
+
+    // They are not known in a block of an older record, or without samples of the kernel.
+    let mut older = record.clone();
+    let ledgers = &mut older.blocks[3].loads[0].ledgers;
+    ledgers.get_mut("old").unwrap().ledger.by_thread.clear();
+    each_record(&mut record, |sampled| sampled.ledger.without_kernel = true);
+    for record in [older, record] {
+        assert_eq!(difference(&record).threads, []);
+    }
 }
 
 fn each_record(record: &mut Measured, change: impl Fn(&mut LedgerRecord)) {
@@ -595,6 +685,24 @@ fn incompletely_counted_calls_are_not_compared() {
         let pair = difference(&record);
         assert!(pair.system_calls.is_empty(), "{:?}", pair.system_calls);
         assert!(of(&pair.work, "system calls").is_none());
+        // The reason counts only if no block has calls.
+        let ledgers = |record: &Measured| judge(record).cpu_ledgers;
+        let reasons = ledgers(&record)
+            .into_iter()
+            .map(|ledger| ledger.calls_failure);
+        assert_eq!(reasons.filter(Option::is_some).count(), 1);
+        for block in &mut record.blocks[1..] {
+            for sampled in block.loads[0].ledgers.values_mut() {
+                sampled.calls = Some(counted(&[("writev", 100)]));
+            }
+        }
+        let mut with_calls: Vec<usize> = Vec::new();
+        for ledger in ledgers(&record) {
+            assert_eq!(ledger.calls_failure, None);
+            with_calls.push(ledger.blocks_with_calls);
+        }
+        with_calls.sort_unstable();
+        assert_eq!(with_calls, [5, 6]);
     }
 }
 
