@@ -264,7 +264,7 @@ fn a_generator_bound_load_is_decided_by_cpu_time() {
         undecided.contains("throughput cannot show which is faster"),
         "{undecided}"
     );
-    let cell = "nginx 0.91 0.89–0.93 ▲c";
+    let cell = "nginx 0.81 0.77–0.86 ▲c";
     assert!(undecided.contains(cell), "{undecided}");
     let caveat = home.run_abx(&["explain", "CPU per response"]).stdout;
     let caveat = caveat.split_whitespace().collect::<Vec<_>>().join(" ");
