@@ -25,8 +25,8 @@ pub struct Ledger {
     pub without_kernel: bool,
     /// Samples by line.
     pub lines: BTreeMap<Line, u64>,
-    /// Samples by the name of the thread, in which `*` stands for a number. Absent in older
-    /// records.
+    /// Samples by the name of the thread, in which `*` stands for a number. Threads that have only
+    /// the name of their program are `NAME, other threads`. Absent in older records.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub by_thread: BTreeMap<String, u64>,
     /// The call chains with the most samples.

@@ -13,17 +13,27 @@ impl Threads {
         *self.0.entry((pid, tid)).or_default() += 1;
     }
 
-    /// Samples by the name of the thread. A thread that has ended has the name of its process.
+    /// Samples by the name of the thread.
     pub(super) fn by_name(&self) -> BTreeMap<String, u64> {
         let mut by_name = BTreeMap::new();
         for ((pid, tid), samples) in &self.0 {
-            let name = comm(&format!("/proc/{pid}/task/{tid}/comm"))
-                .or_else(|| comm(&format!("/proc/{pid}/comm")))
-                .unwrap_or_else(|| ENDED.to_owned());
-            *by_name.entry(name).or_insert(0) += samples;
+            *by_name.entry(name(*pid, *tid)).or_insert(0) += samples;
         }
         greatest(by_name)
     }
+}
+
+/// The name of a thread. A thread without a name of its own, or one that has ended, counts as one of
+/// the other threads of its process.
+fn name(pid: u32, tid: u32) -> String {
+    let Some(main) = comm(&format!("/proc/{pid}/comm")) else {
+        return ENDED.to_owned();
+    };
+    if tid == pid {
+        return main;
+    }
+    let own = comm(&format!("/proc/{pid}/task/{tid}/comm")).filter(|own| *own != main);
+    own.unwrap_or_else(|| format!("{main}, other threads"))
 }
 
 /// The name in a file of /proc, of at most 15 bytes.
@@ -94,21 +104,32 @@ mod tests {
 
     #[test]
     fn samples_are_counted_by_name_with_those_of_ended_threads() {
-        // Method: samples of a running thread, of one that has ended, and of an ended process.
+        // Method: samples of a running thread, of one that has ended, of the main thread, and of an
+        // ended process.
         let (own, gone) = (std::process::id(), u32::MAX - 1);
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
         let ended = named("ended-1").spawn(own_tid).unwrap().join().unwrap();
+        // The kernel removes a thread shortly after others know of its end.
+        while fs::exists(format!("/proc/{own}/task/{ended}")).unwrap() {
+            thread::yield_now();
+        }
         let running = named("pool-17").spawn(move || {
             let mut threads = Threads::default();
             (0..3).for_each(|_| threads.add(own, own_tid()));
             threads.add(own, ended);
+            threads.add(own, own);
             threads.add(gone, gone);
             threads.by_name()
         });
         let by_name = running.unwrap().join().unwrap();
-        assert_eq!(by_name["pool-*"], 3);
-        assert_eq!(by_name[ENDED], 1);
-        assert_eq!(by_name.values().sum::<u64>(), 5);
+        let main = comm(&format!("/proc/{own}/comm")).unwrap();
+        let expected = [
+            ("pool-*".to_owned(), 3),
+            (format!("{main}, other threads"), 1),
+            (main, 1),
+            (ENDED.to_owned(), 1),
+        ];
+        assert_eq!(by_name, expected.into());
     }
 
     #[test]
